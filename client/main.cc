@@ -49,7 +49,7 @@ clusterd::Terminal ReadTerminal() {
 
 // Waits for signals in its own thread. The first ends the call, and the run
 // prints its findings so far. For an apply or rollback the first cancels the
-// run and the second ends the call. One more ends the program.
+// run and the second ends the call. The next one ends the program.
 void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
   for (;;) {
     int signal = 0;
@@ -64,7 +64,7 @@ void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
 int main(int argc, char** argv) {
   // The detector is for tests, and takes much CPU in a storm.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // gRPC logs every failed connection; clusterctl says what it means.
+  // gRPC logs every failed connection; clusterctl explains it instead.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   sigset_t signals;
   sigemptyset(&signals);
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
                             ReadTerminal};
   int status = clusterd::RunClusterctl(
       std::vector<std::string>(argv + 1, argv + argc), session);
-  // A report that could not be written, on a full disk say, is not a pass.
+  // A report that could not be written, e.g. on a full disk, is not a pass.
   if (!std::cout.flush()) {
     const clusterd::InLanguage spoken(
         clusterd::LanguageOf(session.environment));

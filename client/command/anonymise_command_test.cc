@@ -5,16 +5,13 @@
 #include <string>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "proto/host_recording.pb.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::IsEmpty, ::testing::Not;
 
 std::string Recording(int runs) {
   HostRecording recording;
@@ -43,16 +40,12 @@ std::string NewFile(const std::string& name) {
 
 TEST(AnonymiseCommandTest, WritesAFileForThisUserWithoutTheHostsAddress) {
   const std::string file = NewFile("runs.jsonl");
-  const ProgramOutput output = Anonymise(file, Recording(2));
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out,
-            file +
-                ": 2 runs of hccn_tool, addresses and names replaced. Read it "
-                "before you send it.\n");
+  EXPECT_THAT(Anonymise(file, Recording(2)),
+              Ends(0, Out(Say("ctl-anonymised", 2, file) + "\n")));
   const std::string text = FileContent(file);
   EXPECT_THAT(text, Not(HasSubstr("29.1.112.213")));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
-  EXPECT_THAT(text, HasSubstr("\"name\":\"recorded-0-ip-get-2\""));
+  EXPECT_THAT(text, HasSubstr("\"recorded-0-ip-get-2\""));
   struct stat info;
   ASSERT_EQ(stat(file.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
@@ -60,17 +53,15 @@ TEST(AnonymiseCommandTest, WritesAFileForThisUserWithoutTheHostsAddress) {
 
 TEST(AnonymiseCommandTest, SaysWhenThereWasNothingToRecord) {
   const std::string file = NewFile("none.jsonl");
-  const ProgramOutput output = Anonymise(file, Recording(0));
-  EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.out, HasSubstr("0 runs of hccn_tool"));
+  EXPECT_THAT(Anonymise(file, Recording(0)),
+              Ends(2, Out(Tells("ctl-anonymised", 0, file))));
   EXPECT_THAT(FileContent(file), IsEmpty());
 }
 
 TEST(AnonymiseCommandTest, NeverReplacesAFile) {
   const std::string file = TestFile("there.jsonl", "precious");
-  const ProgramOutput output = Anonymise(file, Recording(1));
-  EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.err, HasSubstr(file + ": exists"));
+  EXPECT_THAT(Anonymise(file, Recording(1)),
+              Ends(2, Err(Tells("msg-new-file-exists", file))));
   EXPECT_EQ(FileContent(file), "precious");
 }
 
@@ -79,9 +70,8 @@ TEST(AnonymiseCommandTest, RefusesWhatIsNoWholeRecording) {
   for (const std::string& bytes : {std::string(), std::string("a log line\n"),
                                    whole.substr(0, whole.size() - 2)}) {
     const std::string file = NewFile("refused.jsonl");
-    const ProgramOutput output = Anonymise(file, bytes);
-    EXPECT_EQ(output.status, 3);
-    EXPECT_THAT(output.err, HasSubstr("expected what clusterd --record"));
+    EXPECT_THAT(Anonymise(file, bytes),
+                Ends(3, Err(HasSubstr("expected what clusterd"))));
     EXPECT_NE(access(file.c_str(), F_OK), 0);
   }
 }
@@ -89,9 +79,8 @@ TEST(AnonymiseCommandTest, RefusesWhatIsNoWholeRecording) {
 TEST(AnonymiseCommandTest, DoesNotWaitForAPersonToTypeARecording) {
   ProgramWorld world;
   world.terminal.in_is_terminal = true;
-  const ProgramOutput output = RunProgram({"anonymise", "x.jsonl"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("clusterd --record | clusterctl"));
+  EXPECT_THAT(RunProgram({"anonymise", "x.jsonl"}, world),
+              Ends(3, Err(Tells("msg-stdin-empty"))));
 }
 
 }  // namespace

@@ -28,19 +28,19 @@ namespace clusterd {
 namespace {
 
 constexpr uint32_t kSchemaVersion = 1;
-// Hosts at once without --wave; the controller's own default.
+// The hosts at once without --wave, which is the controller's default.
 constexpr uint32_t kDefaultWaveSize = 32;
 
-// The common part of apply and rollback. Announces the changes, asks the person
+// The common part of apply and rollback. Announces the changes, asks the user
 // unless --yes was given, makes the call, and prints each host's end as it
-// comes. The file of --report is written on every path.
+// comes. The file of --report is written in any case.
 class RunCommand : public Request {
  public:
   RunCommand(const char* name, bool is_rollback)
       : Request(name), is_rollback_(is_rollback) {}
 
  protected:
-  // `force` says what it overrides.
+  // `force` describes what --force overrides.
   void AddSharedOptions(CLI::App& app, const std::string& force) {
     AddOption(app, "--wave", "N", wave_text_,
               absl::StrCat("Hosts per wave (default: ", kDefaultWaveSize, ")"));
@@ -58,7 +58,7 @@ class RunCommand : public Request {
     app.add_flag("--verbose", verbose_, "Print each step when it ends");
     AddOutput(app);
     AddReport(app);
-    // The person waits for an apply, which may take an hour of waves.
+    // The user waits for an apply, whose waves may take an hour.
     AddTimeout(app, absl::Hours(24), "24h; a run that began continues");
   }
 
@@ -66,7 +66,7 @@ class RunCommand : public Request {
   virtual void ReadSubject() = 0;
   // Prints the changes to be confirmed, on stderr.
   virtual void PrintSubject(const Style& style, std::ostream& out) const = 0;
-  // Ends the run without a question, as it has nothing to do; the exit status.
+  // Ends a run that has nothing to do, without a question; the exit status.
   virtual int FinishNothing() = 0;
   // Makes the call.
   virtual absl::StatusOr<ApplyReport> Call(ControllerClient& client) = 0;
@@ -94,7 +94,7 @@ class RunCommand : public Request {
     return report;
   }
 
-  // Ends a run that has nothing to do because something was wrong.
+  // Ends a run that has nothing to do because of an error.
   int NothingCanBeDone(const FindingValue& why) {
     Tell("msg-nothing-can-be-done", why);
     Note(why);
@@ -112,15 +112,15 @@ class RunCommand : public Request {
   uint32_t canary_ = 0;            // 0: the first wave is like the others.
   uint32_t wave_size_ = 0;
   Canary first_wave_;  // Set by apply only.
-  // Apply only: time until the automatic rollback; zero: the plan decides.
+  // For apply: time until the automatic rollback; zero: the plan decides.
   absl::Duration confirm_within_;
-  // Word that a person types instead of "y", and why; empty: "y" is enough.
+  // The word that the user types instead of "y", and why; empty: "y" is enough.
   std::string name_to_type_;
   FindingValue why_type_;
   std::string confirmed_;  // Value of --confirm.
-  // The controller's report; until it arrives, what this side knows.
+  // The controller's report; until it arrives, what the client knows.
   ApplyReport report_;
-  // Set by apply only: the run to end; empty: none.
+  // For apply: the run to abort; empty: none.
   std::string abort_;
   std::vector<const CLI::Option*> not_with_abort_;
 
@@ -136,7 +136,7 @@ class RunCommand : public Request {
     if (aborts()) return CheckAbort();
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
     if (!canary_text_.empty()) canary_ = ReadCount("--canary", canary_text_, 1);
-    // An unusable file of --report must be refused before hosts change.
+    // Refuse an unusable file of --report before hosts change.
     CheckReport();
     ReadSubject();
     const bool can_ask =
@@ -173,7 +173,7 @@ class RunCommand : public Request {
     return absl::OkStatus();
   }
 
-  // Ok if the person, or --yes, agrees.
+  // OK if the user, or --yes, agrees.
   absl::Status AskConsent() {
     const Waves waves(hosts_.size(), first_wave_.size, wave_size_);
     const FindingValue question = Worded(
@@ -258,11 +258,11 @@ class RunCommand : public Request {
                   kSchemaVersion));
     }
     if (confirm_within_ > absl::ZeroDuration() && !report_.has_confirmation()) {
-      // An older controller ignores the field.
+      // Older controllers ignore the field.
       Note(Worded("msg-confirm-within-not-known"));
     }
     const int hosts_before = report_.hosts_size();
-    // The controller knows best which hosts a rollback asks.
+    // The controller decides which hosts a rollback asks.
     if (!is_rollback_) CompleteHosts();
     if (report_.hosts_size() > hosts_before) {
       Note(Worded("msg-report-without-hosts",
@@ -287,7 +287,7 @@ class RunCommand : public Request {
   }
 
   void SayHowToLook(const absl::Status& error) {
-    // This side left, or the controller did, perhaps for good.
+    // The client left, or the controller did, perhaps for good.
     const bool we_left =
         absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
     const std::string id = run_id();
@@ -304,7 +304,7 @@ class RunCommand : public Request {
     }
   }
 
-  // A host that will be asked and has no end has "no answer yet".
+  // A host that will be asked, but whose end is missing, has "no answer yet".
   void CompleteHosts() {
     for (const std::string& name : LeftOut(hosts_, report_.hosts())) {
       ApplyResult& result = *report_.add_hosts();
@@ -314,7 +314,7 @@ class RunCommand : public Request {
     }
   }
 
-  // Completes the report of a run that the controller has not reported.
+  // Completes the report of a run for which the controller sent none.
   void CompleteReport() {
     report_.set_schema_version(kSchemaVersion);
     report_.set_rollback(is_rollback_);
@@ -340,7 +340,7 @@ class RunCommand : public Request {
           << "\n";
       return;
     }
-    // Errors before any host was asked were printed on stderr.
+    // Errors from before the first host was asked were printed on stderr.
     if (report_.hosts().empty()) return;
     ApplyReport shown = report_;
     auto note = shown.mutable_notes()->rbegin();
@@ -367,8 +367,8 @@ class RunCommand : public Request {
   AbortApplyResponse aborted_;
 };
 
-// Checks the plan's digest before any host is asked. help/apply.txt has the
-// exit statuses. A run that began continues in the controller.
+// Checks the plan's digest before any host is asked. help/apply.txt lists the
+// exit statuses. A run that has begun continues in the controller.
 class ApplyCommand final : public RunCommand {
  public:
   ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}

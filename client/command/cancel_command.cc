@@ -1,6 +1,6 @@
-// clusterctl cancel, and Ctrl-C likewise: an apply or rollback finishes its
-// hosts at work and begins no further wave. clusterctl confirm and extend: an
-// apply with automatic rollback stays, or is rolled back later.
+// clusterctl cancel, and the same for Ctrl-C: an apply or rollback finishes its
+// busy hosts and begins no further wave. clusterctl confirm and extend: an
+// apply with automatic rollback becomes permanent, or is rolled back later.
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/print/apply_table.h"
@@ -12,8 +12,8 @@
 namespace clusterd {
 namespace {
 
-// Exit status: 0 no further wave begins; 3 an unknown id, or the run is over; 2
-// the controller did not accept it.
+// Exit status: 0 no further wave begins; 3 the id is unknown, or the run is
+// over; 2 the controller did not accept it.
 class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
  public:
   CancelCommand() : OneCall("cancel", &Controller::Stub::Cancel) {}
@@ -38,7 +38,7 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   }
 };
 
-// Confirm and extend print the apply's present state.
+// Confirm and extend print the apply's current state.
 template <typename Asked>
 class PendingRequest : public OneCall<Asked, ConfirmResponse> {
  public:
@@ -64,8 +64,8 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
   }
 };
 
-// Exit status: 0 it stays, on every host; 2 it still waits, is rolled back, or
-// the controller did not accept it; 3 an unknown id.
+// Exit status: 0 it is permanent on every host; 2 it still waits, is rolled
+// back, or the controller did not accept it; 3 the id is unknown.
 class ConfirmCommand final : public PendingRequest<ConfirmRequest> {
  public:
   ConfirmCommand() : PendingRequest("confirm", &Controller::Stub::Confirm) {}
@@ -121,9 +121,9 @@ void RunCanceller::AskIfDue(bool wanted, const std::string& run_id) {
 
 void RunCanceller::OnAnswer(const grpc::Status& status) {
   const absl::Status answer = ToAbslStatus(status);
-  // If the run is over, its end is on its way.
+  // If the run is over, its end will arrive.
   if (!answer.ok() && !absl::IsInvalidArgument(answer)) interrupt_.Fire();
-  // Close may return from here on.
+  // Close may return from now on.
   absl::MutexLock lock(&mutex_);
   answer_ = answer;
 }

@@ -37,9 +37,9 @@ constexpr absl::Duration kLongestPause = absl::Seconds(5);
 constexpr int kAwaitedColumns = 400;
 constexpr int kOwnJobColumns = 100;
 
-// Findings at the moment of Ctrl-C. May outlive the command.
+// The findings at Ctrl-C. May outlive the command.
 struct SoFar {
-  // Keeps the program alive until that call ends, which has a deadline.
+  // Keeps the program running until that call ends, which has a deadline.
   std::optional<Report> Wait() ABSL_LOCKS_EXCLUDED(mutex) {
     const auto is_answered = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {
       return !asking;
@@ -148,7 +148,7 @@ class CheckCommand final : public ClusterRequest {
            !hosts_.hostfile.empty() || hosts_.all;
   }
 
-  // Inside a Slurm job, without options for hosts: that job.
+  // True inside a Slurm job, without options for hosts: that job is checked.
   bool IsAboutJob() const {
     if (!job_options_.given().empty()) return true;
     return !NamesHosts() && namespace_text_.empty() &&
@@ -220,7 +220,7 @@ class CheckCommand final : public ClusterRequest {
   }
 
   // Leaves the check once the controller has sent its findings so far, or
-  // cannot. Without awaited hosts the check goes on, as its report is due.
+  // cannot. If no host is awaited, the check continues: its report is due.
   static void AskSoFar(ControllerClient& client,
                        const std::shared_ptr<SoFar>& so_far,
                        std::function<void()> leave) {
@@ -269,7 +269,7 @@ class CheckCommand final : public ClusterRequest {
     return absl::OkStatus();
   }
 
-  // Marks the report as not about what was asked for.
+  // Marks the report as not about the requested subject.
   void Doubt(const FindingValue& why) {
     report_.set_verdict(report_.verdict() == FAIL ? FAIL : UNKNOWN);
     AddNote(why, report_);
@@ -284,7 +284,7 @@ class CheckCommand final : public ClusterRequest {
                  HostsValue({awaited.begin(), awaited.end()}, kAwaitedColumns)),
           report_);
     }
-    // A controller that leaves out a requested host has not checked it.
+    // If the controller leaves out a requested host, it was not checked.
     const std::vector<std::string> left =
         LeftOut(judges_job_ ? job_hosts_ : named_, report_.hosts());
     if (!left.empty()) {
@@ -337,7 +337,7 @@ class CheckCommand final : public ClusterRequest {
       Tell("msg-wait-interrupted");
       status = kExitNoVerdict;
     } else if (watch_ > absl::ZeroDuration()) {
-      // A check that Ctrl-C cut short keeps the status of the check before it.
+      // If Ctrl-C interrupts a check, the status of the previous check counts.
       if (stopped && status == kExitNoVerdict && last_status_.has_value()) {
         status = *last_status_;
         return Next::kEnd;
@@ -384,14 +384,14 @@ class CheckCommand final : public ClusterRequest {
   }
   void PrintTable(const Style& style, std::ostream& out) override {
     if (watch_ > absl::ZeroDuration()) {
-      // The window shows one report, from its top.
+      // The window shows a single report, from its top.
       out << (style.rewrites ? "\x1b[H\x1b[J" : "")
           << Painted(style, Paint::kBold,
                      absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", started_,
                                       session().zone))
           << Say("check-again", absl::FormatDuration(watch_)) << "\n\n";
     }
-    // An error alone is not a report; it was printed on stderr.
+    // A report with only an error was printed on stderr.
     if (report_.error().empty() || !report_.notes().empty()) {
       PrintReportTable(Rendered(report_), style, verbose_, out);
     }
@@ -401,7 +401,7 @@ class CheckCommand final : public ClusterRequest {
   }
   const Report* CheckedReport() const override { return &report_; }
 
-  // Lists come as "a,b", repeated, or both.
+  // Lists have the form "a,b", are repeated, or both.
   std::vector<std::string> only_;
   std::vector<std::string> skip_;
   std::vector<std::string> downgrade_;

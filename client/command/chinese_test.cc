@@ -11,7 +11,6 @@
 #include "config/words/message.h"
 #include "config/words/terminal.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/config/judge_testing.h"
@@ -19,8 +18,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 
@@ -44,11 +42,9 @@ std::string HelpOf(Arguments command, bool in_chinese) {
 }
 
 std::vector<std::string> Offered(const Arguments& line) {
-  Arguments words = {"complete"};
-  words.insert(words.end(), line.begin(), line.end());
   std::vector<std::string> offered;
-  for (const absl::string_view row :
-       absl::StrSplit(RunProgram(words).out, '\n', absl::SkipEmpty())) {
+  for (const absl::string_view row : absl::StrSplit(
+           RunProgram(With({"complete"}, line)).out, '\n', absl::SkipEmpty())) {
     offered.emplace_back(row.substr(0, row.find('\t')));
   }
   return offered;
@@ -131,9 +127,8 @@ TEST(LanguageOptionTest, GoesBeforeTheEnvironmentAndIsOneOfTwo) {
             HelpOf({"check"}, true));
   EXPECT_EQ(RunInChinese({"help", "check", "--lang", "en"}).out,
             HelpOf({"check"}, false));
-  const ProgramOutput wrong = RunProgram({"explain", "--lang", "de"});
-  EXPECT_EQ(wrong.status, 3);
-  EXPECT_THAT(wrong.err, HasSubstr("\"de\" is not known, expected en, zh"));
+  EXPECT_THAT(RunProgram({"explain", "--lang", "de"}),
+              Ends(3, Err(HasSubstr("\"de\" is not known, expected en, zh"))));
 }
 
 TEST(LanguageOptionTest, IsEnglishAndAsciiWhereTheLocaleIsNotUtf8) {

@@ -147,8 +147,8 @@ std::string OwnVersionLine() {
                       kReportSchemaVersion, ")\n");
 }
 
-// clusterctl version: the client's version, and that of the controller which an
-// option, the environment or client.yaml names.
+// clusterctl version: the client's version, and that of the controller named by
+// an option, the environment or client.yaml.
 class VersionCommand final : public Command {
  public:
   VersionCommand() : Command("version") {}
@@ -175,14 +175,14 @@ class VersionCommand final : public Command {
   }
 };
 
-// The tree of commands, and the ones that the line names.
+// The tree of commands, and those that the command line names.
 struct Tree {
   CLI::App root;
   CommandList commands;
   ConnectionFlags connection;
   std::string language;
   Command* named = nullptr;
-  MistakeList mistakes;                     // Found in values of the line.
+  MistakeList mistakes;                     // In values of the line.
   std::map<std::string, CLI::App*> groups;  // "config"
 };
 
@@ -212,7 +212,7 @@ constexpr std::pair<absl::string_view, const char*> kGroups[] = {
     {"token", "Manage join tokens: create, list, revoke"},
 };
 
-// "show" of "config show" stands below "config".
+// "show" of "config show" is below "config".
 CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
   const std::pair<std::string, std::string> words =
       absl::StrSplit(name, absl::MaxSplits(' ', 1));
@@ -275,11 +275,11 @@ void BuildTree(Tree& tree, Language language) {
   Translate(&tree.root, "*");
 }
 
-// Arguments from the last to the first, as CLI11 takes them. Splits "--name=",
-// for which CLI11 would otherwise take the next argument.
+// The arguments from last to first, as CLI11 takes them. Splits "--name=", for
+// which CLI11 would otherwise take the next argument.
 std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
-  // Words behind "--" belong to another program.
+  // Words after "--" belong to another program.
   const auto end = absl::c_find(arguments, "--");
   for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) {
     absl::string_view word = *it;
@@ -323,7 +323,7 @@ FindingValue ValueMistake(absl::string_view error) {
 
 MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
                           const Tree& tree) {
-  // Its name is that of the command, or of its own class.
+  // The kind has the name of the command, or of its own class.
   const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
   const bool required = kind == CLI::ExitCodes::RequiredError;
   if (!required && kind != CLI::ExitCodes::ExtrasError) {
@@ -334,7 +334,7 @@ MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
   MistakeList mistakes;
   for (const std::string& word : tree.root.remaining(true)) {
     mistakes.push_back(UnexpectedArgument(command, word));
-    // Words behind an unknown command belong to that command.
+    // Words after an unknown command belong to that command.
     if (!commands.empty() && !IsOption(word)) return mistakes;
   }
   if (!required) return mistakes;
@@ -422,7 +422,7 @@ int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
     session.out << tree.root.help();
     return kExitPass;
   } catch (const CLI::CallForVersion&) {
-    // Scripts ask for it, so it never waits.
+    // Scripts run this, so it never waits for input.
     session.out << OwnVersionLine();
     return kExitPass;
   } catch (const CLI::ParseError& error) {

@@ -29,13 +29,13 @@ inline constexpr absl::Duration kShortTimeout = absl::Seconds(10);
 
 using MistakeList = std::vector<FindingValue>;
 
-// The mistakes as one error, a line each. REQUIRES: not empty.
+// The mistakes as one error, one per line. REQUIRES: not empty.
 absl::Status MistakesError(const MistakeList& mistakes);
-// Adds each line of the error, with `head` in front; nothing for OK.
+// Adds each line of the error, with `head` in front; nothing if it is OK.
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes);
 
-// Adds an option, or an argument without a dash. Help names its `placeholder`.
+// Adds an option; without a dash, an argument. Help names its `placeholder`.
 template <typename Value>
 CLI::Option* AddOption(CLI::App& app, const std::string& name,
                        const char* placeholder, Value& value,
@@ -52,7 +52,7 @@ void AddArgument(CLI::App& app, const char* name, Value& value,
 // Everything that a command gets from its process; tests replace it.
 struct Session {
   std::ostream& out;  // Data.
-  std::ostream& err;  // Talk.
+  std::ostream& err;  // Messages.
   Terminal terminal;
   Environment environment;
   std::function<absl::Time()> now;
@@ -62,7 +62,7 @@ struct Session {
   std::string root;
   // For printed times.
   absl::TimeZone zone;
-  // Reads a line that the person types. Errors as ReadTypedLine.
+  // Reads a line that the user types. Errors as ReadTypedLine.
   std::function<absl::StatusOr<std::string>()> read_line;
   std::string host_name;  // This machine's name; empty: not known.
   // Re-reads `terminal` for long-running commands; empty: it never changes.
@@ -82,7 +82,7 @@ class Command {
 
   // Adds the command's own options.
   virtual void AddOptions(CLI::App& /*app*/) {}
-  // The command also takes the options of the connection.
+  // True if the command also takes the options of the connection.
   virtual bool TakesConnection() const { return true; }
 
   // Does the command's work and returns the exit status. Called once.
@@ -109,10 +109,10 @@ class Command {
   }
 
   // A client for the controller that flags, environment and files name; nullptr
-  // after it has added mistakes. Sets cluster_ to their name of the cluster.
-  // Warns of certificates that end soon.
+  // after it has added mistakes. Sets cluster_ to the cluster that they name.
+  // Warns of certificates that expire soon.
   std::unique_ptr<ControllerClient> Connect();
-  // Another service of the same controller. REQUIRES: Connect gave a client.
+  // Another service of the same controller. REQUIRES: Connect made a client.
   template <typename Service>
   RpcClient<Service> ClientOf() {
     return RpcClient<Service>(channel_, peer_, session().interrupt);
@@ -122,15 +122,15 @@ class Command {
   void ShowProgress(const std::string& text) { line_->Show(text); }
   void ClearProgress() { line_->Clear(); }
 
-  // Read the values of options. They stay text while the command line is
+  // These read the values of options, which stay text while the command line is
   // parsed, so that one run can name every wrong value.
 
-  // Adds a mistake in the words of that row with these values.
+  // Adds a mistake with the words of that row and these values.
   template <typename... Values>
   void AddMistake(absl::string_view row, const Values&... values) {
     mistakes_.push_back(Worded(row, values...));
   }
-  // The position of `value` among `words`; 0 and a mistake if it has none.
+  // The position of `value` among `words`; 0, with a mistake, if it is missing.
   size_t ReadChoice(absl::string_view option, absl::string_view value,
                     const std::vector<absl::string_view>& words);
   // A whole number of 1 to 100,000; `absent` if `text` is empty.
@@ -146,7 +146,7 @@ class Command {
   // A past moment: "2h" or "30d" ago, "2026-03-01 10:11", "2026-03-01"; the
   // infinite past if `text` is empty or malformed.
   absl::Time ReadSince(absl::string_view option, const std::string& text);
-  // False, with a mistake, if the name of a file to be made exists.
+  // If the file to be made exists, adds a mistake and returns false.
   bool CheckNewFile(absl::string_view option, const std::string& path);
   // Adds a mistake unless `id` is an id of the history or the start of one.
   void CheckRunId(absl::string_view argument, absl::string_view id);
@@ -157,9 +157,9 @@ class Command {
   void Tell(absl::string_view row, const Values&... values) {
     TellLine(Say(row, values...));
   }
-  // Prints the mistakes and points to help. The exit status of wrong usage.
+  // Prints the mistakes and points to help. Returns the status of wrong usage.
   int RejectUsage();
-  // Prints each line of the message. The exit status of the failure.
+  // Prints each line of the message. Returns the exit status of the failure.
   int ReportFailure(const absl::Status& failure);
 
   MistakeList mistakes_;
@@ -207,32 +207,32 @@ void AddHelpCommands(const CLI::App& root, CommandList& commands);
 // A page of help/ by its name, with blanks for dashes. REQUIRES: it exists.
 absl::string_view HelpPageText(absl::string_view name);
 
-// Refuses a word on the line of `command`, with the nearest one that exists.
+// Refuses a word on the line of `command`, and suggests the nearest valid one.
 FindingValue UnexpectedArgument(const CLI::App& command,
                                 const std::string& word);
 
-// Completion for a shell behind "clusterctl complete". `words` are the line,
-// the last of them as far as it is typed. Prints possible words, one per line,
-// with a tab and a description; ":files" for a file. Waits a second for the
-// controller. Prints nothing on stderr, and returns 0 in any case.
+// Completion for a shell, for words after "clusterctl complete". `words` are
+// those of the line, the last one as far as it is typed. Prints possible words,
+// one per line, with a tab and a description; ":files" for a file. Waits a
+// second for the controller. Prints nothing on stderr, and always returns 0.
 int CompleteLine(const CLI::App& root, std::vector<std::string> words,
                  Session& session);
 
-// Prints each mistake, made safe for a terminal, and the pointer to help.
-// `name` of the command; empty: of the program. The status of wrong usage.
+// Prints each mistake, made safe for a terminal, and a pointer to help. `name`
+// of the command; empty: of the program. The status of wrong usage.
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session);
 
-// The JSON of -o json without an answer. `error` has a line per message.
+// The JSON of -o json if there is no answer. `error` has a line per message.
 CommandError ErrorDocument(absl::string_view name, absl::string_view error,
                            int status);
 void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
                     std::ostream& out);
 
 // Runs the command that `arguments` (without the program's name) name, in the
-// user's language; the exit status. Help goes to session.out with status 0. A
-// line that cannot be parsed gets one message, status 3, and with --report FILE
-// also a report file with that message.
+// user's language, and returns the exit status. Help goes to session.out with
+// status 0. A line that cannot be parsed gets one message, status 3, and with
+// --report FILE also a report file with that message.
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session);
 
 }  // namespace clusterd

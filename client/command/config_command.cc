@@ -41,7 +41,7 @@ absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
 }
 
 // Collects remarks on the addresses of a spec without mistakes, each at its
-// place in the file. Keeps its arguments for its whole life.
+// place in the file. Its arguments must outlive it.
 class AddressReview {
  public:
   AddressReview(const std::string& file, const ClusterSpec& spec,
@@ -97,8 +97,8 @@ class AddressReview {
     }
   }
 
-  // Finds formulas that count servers whose names leave numbers out: a server
-  // may have been removed there.
+  // Finds formulas that count servers whose names have gaps: a server may have
+  // been removed there.
   void FindGaps() {
     const auto by_index = [](const std::string& name, const DeviceSpec&,
                              bool by_index) {
@@ -137,7 +137,7 @@ class AddressReview {
   }
 
  private:
-  // Devices whose addresses stand in one place.
+  // Devices whose addresses have one place in the file.
   struct Devices {
     size_t devices = 0;
     std::vector<std::string> hosts;
@@ -172,7 +172,7 @@ class AddressReview {
     return gathered;
   }
 
-  // A number is left out between two hosts of one kind.
+  // True if a number is missing between two hosts of one kind.
   static bool HaveGap(const std::vector<std::string>& hosts) {
     const auto kind = [](const std::string& host) {
       return host.substr(0, host.find_first_of("0123456789"));
@@ -188,7 +188,7 @@ class AddressReview {
     return false;
   }
 
-  // The place of the first device that it names, or of the first of all.
+  // The place of the first device that the finding names, or of the first one.
   TextPosition PlaceOf(const Finding& finding) const {
     int server = 0;
     uint32_t id = spec_.servers(0).devices(0).id();
@@ -231,7 +231,7 @@ class ConfigCommand : public Command {
 
  protected:
   // A message may have several lines, each a mistake with the file's name, so
-  // that the command's name is not added.
+  // the command's name is not added.
   int PrintMistakes(const absl::Status& status) {
     if (status.ok()) return kExitUsage;
     for (const FindingValue& line : MessageLines(status)) {
@@ -338,7 +338,7 @@ class ConfigShowCommand final : public ConfigCommand {
   std::string output_ = "yaml";
 };
 
-// Twice the controller's limit for hosts without a spec, and a little.
+// Twice the controller's limit for hosts without a spec, and some more.
 constexpr absl::Duration kLearnTimeout = absl::Seconds(140);
 constexpr size_t kToldExceptions = 20;
 

@@ -1,38 +1,37 @@
-#include "absl/strings/match.h"
-#include "gtest/gtest.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::StartsWith;
+
 ProgramWorld WorldOfOneHost() {
   ProgramWorld world;
-  HostEntry& entry = *world.script.description.mutable_entry();
-  entry.set_host("server0");
-  entry.set_attached(true);
-  entry.set_in_spec(true);
-  entry.set_attached_since_ms(1735689600000 - 300'000);
-  HostFacts& facts = *world.script.description.mutable_facts();
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  MergeText(R"(
+      entry {host: "server0" attached: true in_spec: true
+             attached_since_ms: 1735689300000}
+      facts {kernel {somaxconn {value: 4096}}})",
+            &world.script.description);
   return world;
 }
 
 TEST(DescribeCommandTest, PrintsTheFactsOfTheHostAskedFor) {
   ProgramWorld world = WorldOfOneHost();
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram({"describe", "server0"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
+  WatchedController controller(world);
+  EXPECT_THAT(RunProgram({"describe", "server0"}, world),
+              Ends(0, Out(StartsWith("server0: attached for 5 min\n")),
+                   Out(HasSubstr("4096"))));
   EXPECT_EQ(controller.described_host(), "server0");
-  EXPECT_TRUE(absl::StartsWith(output.out, "server0: attached for 5 min\n"));
-  EXPECT_TRUE(absl::StrContains(output.out, "4096"));
 }
 
 TEST(DescribeCommandTest, PrintsJsonOnRequestAndRefusesShort) {
-  EXPECT_TRUE(absl::StrContains(
+  EXPECT_THAT(
       RunProgram({"describe", "server0", "-o", "json"}, WorldOfOneHost()).out,
-      "\"somaxconn\""));
+      HasSubstr("\"somaxconn\""));
   EXPECT_EQ(RunProgram({"describe", "server0", "-o", "short"}, WorldOfOneHost())
                 .status,
             3);
@@ -42,31 +41,26 @@ TEST(DescribeCommandTest, ExitsWithTwoWhenTheHostDidNotAnswer) {
   ProgramWorld world = WorldOfOneHost();
   world.script.description.mutable_facts()->mutable_missing()->set_reason(
       Missing::NO_ANSWER);
-  const ProgramOutput output = RunProgram({"describe", "server0"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(absl::StrContains(output.out, "no facts: no answer"));
+  EXPECT_THAT(RunProgram({"describe", "server0"}, world),
+              Ends(2, Out(HasSubstr("no facts: no answer"))));
 }
 
 TEST(DescribeCommandTest, NamesTheNearestHostForOneThatNobodyKnows) {
   ProgramWorld world = WorldOfOneHost();
-  world.script.describe_status =
-      grpc::Status(grpc::StatusCode::NOT_FOUND, "host \"sever0\" is not known");
+  world.script.describe_status = {grpc::StatusCode::NOT_FOUND,
+                                  "host \"sever0\" is not known"};
   world.script.hosts.add_hosts()->set_host("server0");
-  const ProgramOutput output = RunProgram({"describe", "sever0"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.err,
-            "clusterctl describe: controller head:7443: host \"sever0\" is not "
-            "known, did "
-            "you mean \"server0\"?\n");
+  EXPECT_THAT(RunProgram({"describe", "sever0"}, world),
+              Ends(3, Err(StartsWith("clusterctl describe: controller head")),
+                   Err(EndsWith(absl::StrCat(
+                       ": ", world.script.describe_status.error_message(),
+                       Say("did-you-mean", "server0"), "\n")))));
 }
 
 TEST(DescribeCommandTest, TakesOneHostOnly) {
   for (const char* host : {"server[0-1]", "a,b", "@gpu", ""}) {
-    const ProgramOutput output =
-        RunProgram({"describe", host}, WorldOfOneHost());
-    EXPECT_EQ(output.status, 3) << host;
-    EXPECT_TRUE(absl::StrContains(output.err, "expected the name of one host"))
-        << host;
+    EXPECT_THAT(RunProgram({"describe", host}, WorldOfOneHost()),
+                Ends(3, Err(Tells("msg-host-not-one-name", "HOST", host))));
   }
 }
 

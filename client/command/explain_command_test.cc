@@ -1,11 +1,13 @@
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "gtest/gtest.h"
+#include "config/rules/catalogue.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::HasSubstr, ::testing::Not, ::testing::StartsWith;
 
 // `explain` does not need a controller or a setting.
 ProgramWorld EmptyWorld() {
@@ -20,8 +22,7 @@ TEST(ExplainCommandTest, SaysWhatWhyAndHowToFix) {
   EXPECT_EQ(output.status, 0) << output.err;
   for (const char* key : {"net-health\n", "\nwhat ", "\nfails when", "\nwhy ",
                           "\nfix ", "\nlevel ", "\nsource "}) {
-    EXPECT_TRUE(absl::StrContains(output.out, key)) << key << "\n"
-                                                    << output.out;
+    EXPECT_THAT(output.out, HasSubstr(key));
   }
 }
 
@@ -31,27 +32,20 @@ TEST(ExplainCommandTest, ListsAllRulesByCategory) {
   for (const char* text :
        {"Host\n", "Device\n", "Address\n", "Cluster\n", "  ports-reserved ",
         "  link ", "  host-identity "}) {
-    EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
-                                                     << output.out;
+    EXPECT_THAT(output.out, HasSubstr(text));
   }
 }
 
 TEST(ExplainCommandTest, NamesTheNearestRule) {
-  const ProgramOutput output =
-      RunProgram({"explain", "net-helth"}, EmptyWorld());
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.out, "");
-  EXPECT_TRUE(
-      absl::StrContains(output.err,
-                        "rule \"net-helth\" does not exist, did you mean "
-                        "\"net-health\"?"))
-      << output.err;
+  EXPECT_THAT(RunProgram({"explain", "net-helth"}, EmptyWorld()),
+              Ends(3, Out(""),
+                   Err(Tells("msg-rule-not-known", "net-helth",
+                             Worded("did-you-mean", "net-health")))));
 }
 
 TEST(ExplainCommandTest, PointsToTheListWhenNothingIsNear) {
-  EXPECT_TRUE(
-      absl::StrContains(RunProgram({"explain", "zzzzzzzz"}, EmptyWorld()).err,
-                        "clusterctl explain lists all rules"));
+  EXPECT_THAT(RunProgram({"explain", "zzzzzzzz"}, EmptyWorld()).err,
+              Tells("ctl-explain-lists"));
 }
 
 // Findings print EI0009, so people look it up.
@@ -59,13 +53,11 @@ TEST(ExplainCommandTest, FindsTheRulesThatNameAnErrorCode) {
   for (const char* code : {"EI0009", "ei0009"}) {
     const ProgramOutput output = RunProgram({"explain", code}, EmptyWorld());
     EXPECT_EQ(output.status, 0) << output.err;
-    EXPECT_TRUE(absl::StartsWith(output.out, "EI0009\n")) << output.out;
-    EXPECT_TRUE(absl::StrContains(output.out, "\n            link "))
-        << output.out;
+    EXPECT_THAT(output.out, StartsWith("EI0009\n"));
+    EXPECT_THAT(output.out, HasSubstr("\n            link "));
     // Only one of its findings names it.
-    EXPECT_TRUE(absl::StrContains(output.out, "\n            net-health "))
-        << output.out;
-    EXPECT_FALSE(absl::StrContains(output.out, "ports-reserved"));
+    EXPECT_THAT(output.out, HasSubstr("\n            net-health "));
+    EXPECT_THAT(output.out, Not(HasSubstr("ports-reserved")));
   }
 }
 
@@ -80,13 +72,17 @@ TEST(ExplainCommandTest, FindsTheRulesOfCodesOfTheDriverAndOfLeftovers) {
         std::pair("507899", "device-namespace"),
         std::pair("EI0020", "device-idle"), std::pair("EJ0001", "device-idle"),
         std::pair("EJ0004", "rank-table")}) {
-    const ProgramOutput output =
-        RunProgram({"explain", "--", code}, EmptyWorld());
-    EXPECT_EQ(output.status, 0) << output.err;
-    EXPECT_TRUE(absl::StrContains(output.out,
-                                  absl::StrCat("\n            ", rule, " ")))
-        << output.out;
+    EXPECT_THAT(
+        RunProgram({"explain", "--", code}, EmptyWorld()),
+        Ends(0, Out(HasSubstr(absl::StrCat("\n            ", rule, " ")))));
   }
+}
+
+// What such a command says, without its line breaks.
+std::string Unwrapped(const std::vector<std::string>& command) {
+  const ProgramOutput output = RunProgram(command, EmptyWorld());
+  EXPECT_EQ(output.status, 0) << output.err;
+  return absl::StrReplaceAll(output.out, {{"\n            ", " "}});
 }
 
 TEST(ExplainCommandTest, SaysWhatCodesOfTheDriverMean) {
@@ -101,28 +97,18 @@ TEST(ExplainCommandTest, SaysWhatCodesOfTheDriverMean) {
       {"-8020", "or a mount of the driver is missing"},
       {"-9005", "or a mount of the driver is missing"}};
   for (const auto& [code, meaning] : kCases) {
-    const ProgramOutput output =
-        RunProgram({"explain", "--", code}, EmptyWorld());
-    EXPECT_EQ(output.status, 0) << output.err;
-    EXPECT_TRUE(absl::StrContains(
-        absl::StrReplaceAll(output.out, {{"\n            ", " "}}), meaning))
-        << output.out;
+    EXPECT_THAT(Unwrapped({"explain", "--", code}), HasSubstr(meaning));
   }
   // A code that the vendor does not explain stays unknown.
   for (const char* code : {"507999", "-8999", "103900"}) {
-    const ProgramOutput output =
-        RunProgram({"explain", "--", code}, EmptyWorld());
-    EXPECT_EQ(output.status, 3);
-    EXPECT_TRUE(absl::StrContains(output.err, code)) << output.err;
+    EXPECT_THAT(RunProgram({"explain", "--", code}, EmptyWorld()),
+                Ends(3, Err(HasSubstr(code))));
   }
 }
 
 TEST(ExplainCommandTest, SaysOfACodeThatNoRuleNamesIt) {
-  const ProgramOutput output = RunProgram({"explain", "EI9999"}, EmptyWorld());
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(
-      absl::StrContains(output.err, "no rule names the error code EI9999"))
-      << output.err;
+  EXPECT_THAT(RunProgram({"explain", "EI9999"}, EmptyWorld()),
+              Ends(3, Err(Tells("msg-error-code-not-known", "EI9999"))));
 }
 
 TEST(ExplainCommandTest, PrintsAsciiWhereTheLocaleIsNotUtf8) {
@@ -132,17 +118,11 @@ TEST(ExplainCommandTest, PrintsAsciiWhereTheLocaleIsNotUtf8) {
 }
 
 TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
-  const auto words = [](const char* rule) {
-    return absl::StrReplaceAll(RunProgram({"explain", rule}, EmptyWorld()).out,
-                               {{"\n            ", " "}});
-  };
-  EXPECT_TRUE(absl::StrContains(
-      words("link"),
-      "\nhook        controller there: refuse and drain; controller away: "
-      "refuse and drain. No packet passes a port that is down."))
-      << words("link");
-  EXPECT_TRUE(absl::StrContains(words("firewall"), "controller away: allow. "))
-      << words("firewall");
+  EXPECT_THAT(Unwrapped({"explain", "link"}),
+              Tells("explain-hook-text", "refuse and drain", "refuse and drain",
+                    FindRule("link")->text().alone_why));
+  EXPECT_THAT(Unwrapped({"explain", "firewall"}),
+              HasSubstr("controller away: allow. "));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ void ExplainRule(const Rule& rule, Page& page) {
   }
 }
 
-// Prints the code, and the rules whose failures lead to it. False: unknown.
+// Prints the code, and the rules whose failures cause it. False: unknown.
 bool ExplainErrorCode(const std::string& code, Page& page) {
   const auto rows =
       Each<Row>(RulesOfErrorCode(code),
@@ -114,10 +114,10 @@ class ExplainCommand final : public Command {
   std::string name_;
 };
 
-// A person waits for it at the keyboard.
+// A user waits for it at the keyboard.
 constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
 
-// The command of this name below `app`; nullptr: there is none.
+// The command of this name below `app`; nullptr if there is none.
 const CLI::App* Below(const CLI::App& app, const std::string& name) {
   for (const CLI::App* child : app.get_subcommands({})) {
     if (child->get_name() == name) return child;
@@ -192,7 +192,7 @@ struct Place {
   ConnectionFlags connection;                 // As far as the line has it.
 };
 
-// Reads `word`, or the text behind its "=", as the option's value.
+// Reads `word`, or the text after its "=", as the option's value.
 void ReadValue(const CLI::Option& option, absl::string_view word,
                Place& place) {
   for (const ConnectionSetting& setting : AllConnectionSettings()) {
@@ -229,7 +229,7 @@ Place PlaceBehind(const CLI::App& root, const std::vector<std::string>& words) {
   return place;
 }
 
-// Not listed: only shells run it.
+// Not listed, since only shells run it.
 class CompleteCommand final : public Command {
  public:
   CompleteCommand(Place place, std::string typed)
@@ -284,7 +284,7 @@ class CompleteCommand final : public Command {
   }
 
   // The words that the option's help names, e.g. "Of a day: auto (default;
-  // obeys NO_COLOR), always". Empty if it names none.
+  // obeys NO_COLOR), always"; empty if it names none.
   static Candidates WordsOfHelp(std::string help) {
     static const LazyRE2 kNote = {R"( ?\([^)]*\))"};
     static const LazyRE2 kWord = {"[a-z][a-z0-9-]*"};
@@ -315,7 +315,7 @@ class CompleteCommand final : public Command {
     return client->Ask(call, request, kCompletionTimeout).value_or(Answer());
   }
 
-  // Only names without a special meaning to a shell.
+  // Offers only names without a special meaning to a shell.
   Candidates Hosts() {
     Candidates found;
     const auto known = Known(&Controller::Stub::ListHosts, ListHostsRequest());
@@ -325,7 +325,7 @@ class CompleteCommand final : public Command {
     return found;
   }
 
-  // `kind`: unspecified for any.
+  // `kind`: unspecified for any kind.
   Candidates Runs(HistoryKind kind) {
     static const LazyRE2 kWord = {"[0-9a-z]+"};
     ListHistoryRequest request;
@@ -358,7 +358,7 @@ class CompleteCommand final : public Command {
     return WordsOfHelp(help);
   }
 
-  // Prints values of the `option` or argument; `before` is typed already.
+  // Prints values of the `option` or argument; `before` was already typed.
   void PrintValues(const CLI::Option& option, std::string before) {
     const std::string kind =
         option.get_positional() ? option.get_name() : option.get_type_name();

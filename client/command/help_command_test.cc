@@ -1,19 +1,13 @@
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::Not, ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
@@ -25,36 +19,30 @@ TEST(HelpCommandTest, SaysTheSameAsTheOptionOfTheCommand) {
     by_option.push_back("--help");
     Arguments by_command = command;
     by_command.insert(by_command.begin(), "help");
-    const ProgramOutput help = RunProgram(by_command);
-    EXPECT_EQ(help.status, 0);
-    EXPECT_EQ(help.err, "");
-    EXPECT_EQ(help.out, RunProgram(by_option).out);
+    EXPECT_THAT(RunProgram(by_command),
+                Ends(0, Err(""), Out(RunProgram(by_option).out)));
   }
   EXPECT_EQ(RunProgram({"help"}).out, RunProgram({"--help"}).out);
 }
 
 TEST(HelpCommandTest, NamesTheNearestForACommandThatDoesNotExist) {
-  const ProgramOutput output = RunProgram({"help", "chekc"});
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.out, "");
-  EXPECT_THAT(output.err, HasSubstr("command \"chekc\" does not exist"));
-  EXPECT_THAT(output.err, HasSubstr("did you mean \"check\"?"));
+  EXPECT_THAT(RunProgram({"help", "chekc"}),
+              Ends(3, Err(HasSubstr("command \"chekc\"")),
+                   Err(Tells("did-you-mean", "check")), Out("")));
   EXPECT_THAT(RunProgram({"help", "config", "shwo"}).err,
-              HasSubstr("did you mean \"show\"?"));
+              Tells("did-you-mean", "show"));
   EXPECT_THAT(RunProgram({"help", "check", "node01"}).err,
-              HasSubstr("\"node01\" was not expected"));
+              Tells("msg-argument-not-expected", "node01"));
 }
 
 TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const ProgramOutput output = RunProgram({"completion", shell});
-    EXPECT_EQ(output.status, 0);
-    EXPECT_THAT(output.out,
-                HasSubstr(absl::StrCat("clusterctl completion ", shell)));
+    EXPECT_THAT(
+        RunProgram({"completion", shell}),
+        Ends(0, Out(HasSubstr(absl::StrCat("clusterctl completion ", shell)))));
   }
-  const ProgramOutput output = RunProgram({"completion", "fihs"});
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("did you mean \"fish\"?"));
+  EXPECT_THAT(RunProgram({"completion", "fihs"}),
+              Ends(3, Err(Tells("did-you-mean", "fish"))));
 }
 
 // The offered words, without descriptions.
@@ -157,16 +145,12 @@ TEST(CompleteTest, OffersHostsThatTheControllerNames) {
 }
 
 TEST(CompleteTest, OffersRunsOfTheKindThatTheCommandTakes) {
-  FakeController controller([] {
-    ControllerScript script;
-    ListHistoryResponse& page = script.history.emplace_back();
-    page.add_entries()->set_id("3fa2c4d5e6f70812");
-    page.mutable_entries(0)->set_actor("ann");
-    page.mutable_entries(0)->set_summary("2 hosts");
-    return script;
-  }());
   ProgramWorld world;
-  world.controller = &controller;
+  ListHistoryResponse& page = world.script.history.emplace_back();
+  page.add_entries()->set_id("3fa2c4d5e6f70812");
+  page.mutable_entries(0)->set_actor("ann");
+  page.mutable_entries(0)->set_summary("2 hosts");
+  WatchedController controller(world);
   EXPECT_EQ(RunProgram({"complete", "rollback", "3f"}, world).out,
             "3fa2c4d5e6f70812\tann, 2 hosts\n");
   ASSERT_EQ(controller.history_requests().size(), 1u);
@@ -184,9 +168,8 @@ TEST(CompleteTest, OffersRunsOfTheKindThatTheCommandTakes) {
 }
 
 TEST(CompleteTest, AsksTheControllerThatTheLineNames) {
-  FakeController controller({});
   ProgramWorld world;
-  world.controller = &controller;
+  WatchedController controller(world);
   Offered({"--controller", "a:1", "check", "--cluster=other", ""}, world);
   ASSERT_TRUE(controller.settings().has_value());
   EXPECT_EQ(controller.settings()->controller, "a:1");
@@ -195,7 +178,7 @@ TEST(CompleteTest, AsksTheControllerThatTheLineNames) {
 
 TEST(CompleteTest, IsSilentWithoutAController) {
   ProgramWorld away;
-  away.script.hosts_status = {grpc::StatusCode::UNAVAILABLE, "away"};
+  away.script.hosts_status = Away();
   away.script.history_status = away.script.hosts_status;
   EXPECT_THAT(Offered({"check", ""}, away), IsEmpty());
   EXPECT_THAT(Offered({"show", ""}, away), IsEmpty());

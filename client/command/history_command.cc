@@ -1,5 +1,5 @@
 // clusterctl history lists checks, plans, applies and rollbacks with caller and
-// time. clusterctl show prints one of these as its command did.
+// time. clusterctl show prints one of them as its command did.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -59,7 +59,7 @@ class HistoryCommand final : public Request {
     }
   }
 
-  // Asks for pages until it has the wanted number of entries.
+  // Requests pages until it has the wanted number of entries.
   absl::Status Ask(ControllerClient* client) override {
     history_.set_schema_version(kReportSchemaVersion);
     history_.set_more(true);

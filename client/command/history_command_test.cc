@@ -1,13 +1,14 @@
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::HasSubstr, ::testing::Not;
 
 HistoryEntry Entry(const std::string& id, HistoryKind kind) {
   HistoryEntry entry;
@@ -35,26 +36,21 @@ TEST(HistoryCommandTest, ListsWhoDidWhatInLocalTime) {
   ListHistoryResponse page;
   *page.add_entries() = Entry("3fa2c4d5e6f70812", HISTORY_CHECK);
   world.script.history = {page};
-  const ProgramOutput output = RunProgram({"history"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out,
-            "ID                WHEN                     WHO  KIND   OUTCOME "
-            " SUMMARY\n"
-            "3fa2c4d5e6f70812  2024-12-31 19:00 -05:00  ann  check  pass   "
-            "  12 hosts\n");
+  EXPECT_THAT(
+      RunProgram({"history"}, world),
+      Ends(0, Out(HasSubstr("\n3fa2c4d5e6f70812  2024-12-31 19:00 -05:00  ann  "
+                            "check  pass     12 hosts\n"))));
 }
 
 TEST(HistoryCommandTest, HelpTellsWhatIsDroppedFirst) {
   const std::string help = RunProgram({"history", "--help"}).out;
-  EXPECT_TRUE(absl::StrContains(help, "1. scheduled checks")) << help;
-  EXPECT_TRUE(absl::StrContains(help, "while plans hold at most a quarter"))
-      << help;
+  EXPECT_THAT(help, HasSubstr("1. scheduled checks"));
+  EXPECT_THAT(help, HasSubstr("while plans hold at most a quarter"));
 }
 
 TEST(HistoryCommandTest, AsksForTheKindsAndTheNumberWanted) {
   ProgramWorld world;
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   EXPECT_EQ(RunProgram({"history", "--kind", "check,apply", "--kind",
                         "rollback", "--limit", "7"},
                        world)
@@ -70,8 +66,7 @@ TEST(HistoryCommandTest, AsksForTheKindsAndTheNumberWanted) {
 
 TEST(HistoryCommandTest, AsksForChangesAlone) {
   ProgramWorld world;
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   EXPECT_EQ(RunProgram({"history"}, world).status, 0);
   EXPECT_EQ(RunProgram({"history", "--changes"}, world).status, 0);
   const auto requests = controller.history_requests();
@@ -84,8 +79,7 @@ TEST(HistoryCommandTest, AsksForOneUserSinceAMoment) {
   constexpr int64_t kDayMs = 24 * 3600 * 1000;
   ProgramWorld world;
   world.zone = absl::FixedTimeZone(3600);
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   for (const auto& [since, ago_ms] :
        {std::pair<const char*, int64_t>{"2h", kDayMs / 12},
         {"30d", 30 * kDayMs},
@@ -93,24 +87,20 @@ TEST(HistoryCommandTest, AsksForOneUserSinceAMoment) {
         {"2024-12-31 01:00", kDayMs},
         {"2024-12-31T00:00:00Z", kDayMs},
         {"2024-12-31T00:00Z", kDayMs}}) {
-    const ProgramOutput output =
-        RunProgram({"history", "--who", "ann", "--since", since}, world);
-    EXPECT_EQ(output.status, 0) << since << output.err;
+    EXPECT_EQ(
+        RunProgram({"history", "--who", "ann", "--since", since}, world).status,
+        0)
+        << since;
     const ListHistoryRequest request = controller.history_requests().back();
     EXPECT_EQ(request.who(), "ann");
     EXPECT_EQ(request.since_ms(), 1735689600000 - ago_ms) << since;
   }
-  for (const auto& [wrong, why] :
-       {std::pair<const char*, const char*>{"yesterday", ""},
-        {"2099-01-01", " is in the future"},
-        {"2024-02-30", ""}}) {
-    const ProgramOutput output =
-        RunProgram({"history", "--since", wrong}, world);
-    EXPECT_EQ(output.status, 3) << wrong;
-    EXPECT_TRUE(absl::StrContains(
-        output.err, absl::StrCat("--since: \"", wrong, "\"", why,
-                                 ", expected a time ago as 2h or 30d")))
-        << output.err;
+  for (const auto& [wrong, row] :
+       {std::pair<const char*, const char*>{"yesterday", "msg-time-not-valid"},
+        {"2099-01-01", "msg-time-in-future"},
+        {"2024-02-30", "msg-time-not-valid"}}) {
+    EXPECT_THAT(RunProgram({"history", "--since", wrong}, world),
+                Ends(3, Err(Tells(row, "--since", wrong))));
   }
 }
 
@@ -118,11 +108,10 @@ TEST(HistoryCommandTest, AsksPageAfterPageForALongHistory) {
   ProgramWorld world;
   world.script.history = {Page(0, 1000, true), Page(1000, 1000, true),
                           Page(2000, 10, false)};
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   const ProgramOutput output =
       RunProgram({"history", "--limit", "2500"}, world);
-  EXPECT_TRUE(absl::StrContains(output.out, "id2009"));
+  EXPECT_THAT(output.out, HasSubstr("id2009"));
   const auto requests = controller.history_requests();
   ASSERT_EQ(requests.size(), 3u);
   EXPECT_EQ(requests[1].before_id(), "id999");
@@ -132,54 +121,48 @@ TEST(HistoryCommandTest, AsksPageAfterPageForALongHistory) {
 TEST(HistoryCommandTest, SaysThatThereAreOlderOnes) {
   ProgramWorld world;
   world.script.history = {Page(0, 2, true)};
-  EXPECT_TRUE(absl::EndsWith(RunProgram({"history", "--limit", "2"}, world).out,
-                             "\nolder ones: --limit N\n"));
-  EXPECT_TRUE(absl::StrContains(
-      RunProgram({"history", "--limit", "2", "-o", "json"}, world).out,
-      "\"more\": true"));
+  EXPECT_THAT(RunProgram({"history", "--limit", "2"}, world).out,
+              Tells("history-older"));
+  EXPECT_THAT(RunProgram({"history", "--limit", "2", "-o", "json"}, world).out,
+              HasSubstr("\"more\": true"));
 }
 
 TEST(HistoryCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
   ProgramWorld world;
-  world.script.history_status =
-      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
-  const ProgramOutput output = RunProgram({"history"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_EQ(output.err, "clusterctl history: controller head:7443: away\n");
+  world.script.history_status = Away();
+  EXPECT_THAT(RunProgram({"history"}, world),
+              Ends(2, Err(Told("history", FromController("away")))));
 }
 
 TEST(HistoryCommandTest, OffersNoFormatThatItDoesNotTake) {
   for (const char* command : {"history", "describe"}) {
     const std::string help = RunProgram({command, "--help"}).out;
-    EXPECT_TRUE(absl::StrContains(help, "table (default), json")) << help;
-    EXPECT_FALSE(absl::StrContains(help, "short")) << help;
+    EXPECT_THAT(help, HasSubstr("table (default), json"));
+    EXPECT_THAT(help, Not(HasSubstr("short")));
   }
-  EXPECT_TRUE(absl::StrContains(
-      RunProgram({"plan", "-o", "junit"}).err,
-      "--output: junit is for the report of a check, expected table, short, "
-      "json\n"));
-  EXPECT_TRUE(absl::StrContains(RunProgram({"history", "-o", "x"}).err,
-                                "\"x\" is not known, expected table, json\n"));
+  EXPECT_THAT(RunProgram({"plan", "-o", "junit"}).err,
+              Tells("msg-format-of-report", "junit", "table, short, json"));
+  EXPECT_THAT(
+      RunProgram({"history", "-o", "x"}).err,
+      Tells("msg-choice-not-known", "--output", "x", "table, json", ""));
   ProgramWorld world;
   world.script.history = {Page(0, 1, false)};
   EXPECT_EQ(RunProgram({"history", "-o", "table"}, world).status, 0);
-  EXPECT_TRUE(absl::StrContains(
-      RunProgram({"history", "-o", "json"}, world).out, "\"entries\""));
+  EXPECT_THAT(RunProgram({"history", "-o", "json"}, world).out,
+              HasSubstr("\"entries\""));
 }
 
 TEST(HistoryCommandTest, NamesEveryMistake) {
-  const ProgramOutput output =
-      RunProgram({"history", "--kind", "aply,check,x", "--limit", "0",
-                  "--timeout", "y", "-o", "short"});
-  EXPECT_EQ(output.status, 3);
-  for (const char* text :
-       {"--kind: \"aply\" is not known, expected check, plan, apply, rollback, "
-        "did you mean \"apply\"?",
-        "--kind: \"x\"", "--limit: \"0\", expected 1 to 100000",
-        "--timeout: \"y\"", "--output: short says nothing of many runs"}) {
-    EXPECT_TRUE(absl::StrContains(output.err, text)) << text << "\n"
-                                                     << output.err;
-  }
+  EXPECT_THAT(RunProgram({"history", "--kind", "aply,check,x", "--limit", "0",
+                          "--timeout", "y", "-o", "short"}),
+              Ends(3,
+                   Err(Tells("msg-choice-not-known", "--kind", "aply",
+                             "check, plan, apply, rollback",
+                             Worded("did-you-mean", "apply"))),
+                   Err(HasSubstr("--kind: \"x\"")),
+                   Err(Tells("msg-count-out-of-range", "--limit", "0")),
+                   Err(HasSubstr("--timeout: \"y\"")),
+                   Err(Tells("ctl-not-of-many-runs"))));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxHostfileBytes = 32 << 20;
-// Unknown hosts with their own line; the rest share one.
+// How many unknown hosts get their own line; the rest share one.
 constexpr size_t kNamedUnknown = 10;
 constexpr int kHostsColumns = 200;
 

@@ -19,13 +19,13 @@ struct HostSelection {
   std::vector<std::string> hosts;
   std::vector<std::string> exclude;
   std::string hostfile;  // A hostlist per line; # begins a comment.
-  bool all = false;      // Every host; given: also inside a Slurm job.
-  // Set by ExpandHosts: the job that has these nodes; empty: none.
+  bool all = false;      // Every host, also in a Slurm job.
+  // Set by ExpandHosts: the job with these nodes; empty: none.
   std::string slurm_job;
 };
 
-// Reads the hostfile and expands all lists, not yet compared with a spec. Adds
-// every mistake (empty, malformed, @group, a file that cannot be read) to
+// Reads the hostfile and expands all lists, without comparing them with a spec.
+// Adds every mistake (empty, malformed, @group, a file that cannot be read) to
 // `mistakes`, with its place.
 void ExpandHosts(const Environment& environment, HostSelection& selection,
                  std::vector<FindingValue>& mistakes);
@@ -37,7 +37,7 @@ std::vector<std::string> ResolveHosts(HostSelection selection,
                                       const ClusterSpec& spec,
                                       std::vector<FindingValue>& mistakes);
 
-// Elements of `asked` that no host() of `answered` has.
+// Elements of `asked` that are not the host() of any element of `answered`.
 template <typename Answered>
 std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
                                  const Answered& answered) {

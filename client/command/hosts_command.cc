@@ -63,7 +63,7 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
       return host.in_spec() && !host.attached();
     });
     if (state_.has_value()) KeepHostsInState(*state_, &answer_);
-    // With --forget the status is about that alone.
+    // With --forget only that decides the status.
     return Deliver(away && forget_.empty() ? kExitNoVerdict : kExitPass);
   }
   void PrintTable(const Style& style, std::ostream& out) override {
@@ -103,7 +103,7 @@ class DescribeCommand final
     return absl::IsNotFound(asked) ? WithNearestHost(asked, *client) : asked;
   }
 
-  // Puts the nearest known name behind "not found".
+  // Adds the nearest known name to "not found".
   absl::Status WithNearestHost(const absl::Status& error,
                                ControllerClient& client) {
     const absl::StatusOr<ListHostsResponse> known =

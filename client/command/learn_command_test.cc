@@ -1,7 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/spec/spec_loader.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
@@ -44,27 +43,19 @@ std::string NewPath(const std::string& name) {
 
 TEST(ConfigLearnTest, WritesAFileThatValidatesAndTellsWhatIsInIt) {
   const std::string path = NewPath("learned.yaml");
-  const ProgramOutput output =
-      RunProgram({"config", "learn", "-o", path}, LearningWorld(5));
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out, "");
   EXPECT_THAT(
-      output.err,
-      HasSubstr("clusterctl config learn: 5 servers: devices 0-7 in "
-                "10.0.0.0/24, host part 1 + 8*name + d; 1 exception\n"));
-  EXPECT_THAT(output.err,
-              HasSubstr("exception: server4 device 3: address 10.0.0.200/24, "
-                        "planned 10.0.0.36/24\n"));
-  EXPECT_THAT(output.err, HasSubstr("clusterctl config validate " + path));
-  const ProgramOutput validated = RunProgram({"config", "validate", path});
-  EXPECT_EQ(validated.status, 0) << validated.err;
-  EXPECT_THAT(validated.out, HasSubstr("OK: cluster demo, 5 servers"));
+      RunProgram({"config", "learn", "-o", path}, LearningWorld(5)),
+      Ends(0, Err(HasSubstr("5 servers: devices 0-7 in 10.0.0.0/24, ")),
+           Err(HasSubstr("1 + 8*name + d; " + Say("ctl-exceptions", 1))),
+           Err(HasSubstr("server4 device 3: address 10.0.0.200/24, ")),
+           Err(HasSubstr("clusterctl config validate " + path)), Out("")));
+  EXPECT_THAT(RunProgram({"config", "validate", path}),
+              Ends(0, Out(HasSubstr("OK: cluster demo, 5 servers"))));
 }
 
 TEST(ConfigLearnTest, WithoutAFilePrintsItAndAsksForTheHostsThatAreNamed) {
   ProgramWorld world = LearningWorld(3);
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   const ProgramOutput output =
       RunProgram({"config", "learn", "server[0-2]"}, world);
   EXPECT_EQ(output.status, 0) << output.err;
@@ -75,10 +66,8 @@ TEST(ConfigLearnTest, WithoutAFilePrintsItAndAsksForTheHostsThatAreNamed) {
 
 TEST(ConfigLearnTest, ReplacesNoFile) {
   const std::string path = TestFile("there.yaml", "mine\n");
-  const ProgramOutput output =
-      RunProgram({"config", "learn", "-o", path}, LearningWorld(3));
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("already exists"));
+  EXPECT_THAT(RunProgram({"config", "learn", "-o", path}, LearningWorld(3)),
+              Ends(3, Err(HasSubstr("already exists"))));
   EXPECT_EQ(FileContent(path), "mine\n");
 }
 
@@ -88,17 +77,12 @@ TEST(ConfigLearnTest, HostsThatDialFromOneAddressNeedAHostsFile) {
   for (LearnedHosts::Host& host : *learned->mutable_hosts()) {
     host.set_peer("127.0.0.1:40000");
   }
-  const ProgramOutput output = RunProgram({"config", "learn"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(
-      output.err,
-      HasSubstr("a hosts file gives them (--hosts-file of config learn"));
+  EXPECT_THAT(RunProgram({"config", "learn"}, world),
+              Ends(3, Err(HasSubstr("(--hosts-file of"))));
   const std::string hosts = TestFile(
       "hosts", "10.9.0.1 server0\n10.9.0.2 server1\n10.9.0.3 server2\n");
-  const ProgramOutput named =
-      RunProgram({"config", "learn", "--hosts-file", hosts}, world);
-  EXPECT_EQ(named.status, 0) << named.err;
-  EXPECT_THAT(named.out, HasSubstr("address: 10.9.0.1 + name"));
+  EXPECT_THAT(RunProgram({"config", "learn", "--hosts-file", hosts}, world),
+              Ends(0, Out(HasSubstr("address: 10.9.0.1 + name"))));
 }
 
 TEST(ConfigLearnTest, WritesNothingWhereNoHostTellsADevicesAddress) {
@@ -109,20 +93,15 @@ TEST(ConfigLearnTest, WritesNothingWhereNoHostTellsADevicesAddress) {
       device.mutable_address()->mutable_missing()->set_reason(Missing::BUSY);
     }
   }
-  const ProgramOutput output = RunProgram({"config", "learn"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.out, "");
-  EXPECT_THAT(output.err,
-              HasSubstr("no host reports the IPv4 address of a device"));
+  EXPECT_THAT(RunProgram({"config", "learn"}, world),
+              Ends(3, Err(Tells("msg-no-device-address")), Out("")));
 }
 
 TEST(ConfigLearnTest, TellsWhyTheControllerRefuses) {
   ProgramWorld world;
-  world.script.learn_status = grpc::Status(
-      grpc::StatusCode::FAILED_PRECONDITION, "no host is attached: start them");
-  const ProgramOutput output = RunProgram({"config", "learn"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.err, HasSubstr("no host is attached"));
+  world.script.learn_status = {grpc::StatusCode::FAILED_PRECONDITION, "why"};
+  EXPECT_THAT(RunProgram({"config", "learn"}, world),
+              Ends(2, Err(HasSubstr(": why\n"))));
 }
 
 TEST(ConfigImportTest, WritesWhatFilesSayWithoutAController) {
@@ -146,12 +125,10 @@ TEST(ConfigImportTest, WritesWhatFilesSayWithoutAController) {
 TEST(ConfigImportTest, TellsEveryMistakeWithItsLine) {
   const std::string inventory = TestFile(
       "inventory_file", "[hccn]\nnode01 deviceip=x\nnode02 user=root\n");
-  const ProgramOutput output =
-      RunProgram({"config", "import", inventory, "--cluster", "demo"});
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.out, "");
-  EXPECT_THAT(output.err, HasSubstr(inventory + ":2:1: deviceip: "));
-  EXPECT_THAT(output.err, HasSubstr(inventory + ":3:1: has no deviceip="));
+  EXPECT_THAT(
+      RunProgram({"config", "import", inventory, "--cluster", "demo"}),
+      Ends(3, Err(HasSubstr(inventory + ":2:1: deviceip: ")),
+           Err(HasSubstr(inventory + ":3:1: has no deviceip=")), Out("")));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // clusterctl logs searches a job's logs on hosts for HCCL's error codes.
 // clusterctl bundle collects a vendor ticket's data in one file. clusterctl
 // anonymise removes a site's addresses and names from a recording. The daemon
-// does not do that, since it is root.
+// does not do that, because it is root.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -27,11 +27,11 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kMargin = absl::Seconds(20);
-// The controller asks eight hosts at once, each for two minutes at most, twice.
+// The controller asks eight hosts at once, each twice for at most two minutes.
 constexpr absl::Duration kRoundTimeout = absl::Minutes(4);
 constexpr size_t kHostsInRound = 8;
 
-// "64M" as bytes; nullopt if the text has another form.
+// Parses "64M" as bytes; nullopt for any other form.
 std::optional<uint64_t> ParseBytes(absl::string_view text) {
   static const LazyRE2 kForm = {R"((\d{1,12})([KMG]?)(?:i?B)?)"};
   uint64_t number = 0;
@@ -124,7 +124,7 @@ class LogsCommand final : public LogsRequestCommand {
       *answer_.add_hosts() = std::move(host);
     }));
     answer_.set_schema_version(kReportSchemaVersion);
-    // Hosts answer in any order.
+    // Hosts answer in any order, so sort them.
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
@@ -204,7 +204,7 @@ class BundleCommand final : public LogsRequestCommand {
     return WriteTextFile(out_, archive, kOwnerOnly);
   }
 
-  // Used if a host does not allow logs, or is older.
+  // Called if a host does not allow logs, or has an older clusterd.
   void AddFacts(ControllerClient& client, const std::string& host) {
     DescribeHostRequest request;
     request.set_host(host);
@@ -232,7 +232,7 @@ class BundleCommand final : public LogsRequestCommand {
   const google::protobuf::Message& Answer() const override { return query_; }
   void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
 
-  // Most bytes that a host sends.
+  // The most bytes that a host sends.
   static constexpr uint64_t kSentBytes = 512 << 10;
 
   std::string out_;
@@ -266,7 +266,7 @@ class AnonymiseCommand final : public Command {
     return *runs == 0 ? kExitNoVerdict : kExitPass;
   }
 
-  // The number of written runs. Names in the recording must not leak, so that
+  // The number of runs written. Names in the recording must not leak, so
   // messages have only the path.
   absl::StatusOr<int> Anonymise() const {
     ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(from_));

@@ -73,7 +73,7 @@ class PlanCommand final : public ClusterRequest {
     return CheckAnswer();
   }
 
-  // A plan that the controller would refuse to apply is not worth saving.
+  // A plan that the controller would refuse to apply is not saved.
   absl::Status CheckAnswer() {
     const absl::Status verified = VerifyPlan(plan_);
     if (!verified.ok()) {

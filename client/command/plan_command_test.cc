@@ -2,26 +2,27 @@
 // controller with scripted answers.
 #include <sys/stat.h>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"
-#include "gtest/gtest.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
 ProgramWorld WorldWith(const ClusterPlan& plan) {
   ProgramWorld world;
   *world.script.spec.mutable_spec() = SpecOfServers(2);
-  PlanEvent progress;
-  progress.mutable_progress()->set_answered(1);
-  progress.mutable_progress()->set_pending(1);
-  progress.mutable_progress()->add_awaited("server1");
+  auto progress = FromText<PlanEvent>(
+      R"(progress {answered: 1 pending: 1 awaited: "server1"})");
   world.script.plan_events = {progress, EventOf(plan)};
   return world;
 }
@@ -56,54 +57,32 @@ ClusterPlan Left(State state, ClusterPlan plan) {
 
 TEST(PlanCommandTest, NeverCallsAHostInOrderThatACheckFails) {
   const ClusterPlan plan = Left(FAIL, NothingToDo());
-  const ProgramOutput table = RunProgram({"plan"}, WorldWith(plan));
-  EXPECT_EQ(table.status, 2);
-  EXPECT_TRUE(
-      absl::StrContains(table.out,
-                        "server0\n"
-                        "  no step fixes   link\n"
-                        "                  more    clusterctl check server0\n"
-                        "\n"
-                        "Nothing to do: server1\n"
-                        "\n"
-                        "PLAN: no step, 1 left failing, of 2 hosts; digest "))
-      << table.out;
-  const ProgramOutput brief =
-      RunProgram({"plan", "-o", "short"}, WorldWith(plan));
-  EXPECT_TRUE(absl::StrContains(brief.out, ": PLAN no step, 1 left failing"))
-      << brief.out;
+  EXPECT_THAT(RunProgram({"plan"}, WorldWith(plan)),
+              Ends(2, Out(HasSubstr("server0\n  no step fixes   link\n")),
+                   Out(HasSubstr("\nNothing to do: server1\n")),
+                   Out(HasSubstr("\nPLAN: no step, 1 left failing"))));
+  EXPECT_THAT(RunProgram({"plan", "-o", "short"}, WorldWith(plan)).out,
+              HasSubstr(": PLAN no step, 1 left"));
   const ProgramOutput json =
       RunProgram({"plan", "-o", "json"}, WorldWith(plan));
   EXPECT_EQ(ParsePlanFile(json.out)->hosts(0).unfixed(0).rule(), "link");
 }
 
 TEST(PlanCommandTest, PrintsTheFoldedPlanAndSaysHowToSaveIt) {
-  const ProgramOutput output = RunProgram({"plan"}, WorldWith(TwoHosts()));
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out,
-            absl::StrCat(
-                "Cluster demo, atlas-training, plan for 2 hosts: server[0-1]\n"
-                "\n"
-                "server[0-1]\n"
-                "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
-                "  sysctl          /etc/sysctl.d/90-clusterd.conf: "
-                "net.core.somaxconn = 65535\n"
-                "  also: sockets that listen keep their old limit\n"
-                "\n"
-                "PLAN: 4 steps on 2 hosts, of 2 hosts; digest ",
-                TwoHosts().digest().substr(0, 12), "\n"));
-  EXPECT_EQ(output.err,
-            "clusterctl plan: not saved; --out FILE saves it for clusterctl "
-            "apply FILE\n");
+  EXPECT_THAT(
+      RunProgram({"plan"}, WorldWith(TwoHosts())),
+      Ends(0, Err(Told("plan", Worded("ctl-plan-to-save"))),
+           Out(HasSubstr(
+               "\nserver[0-1]\n"
+               "  sysctl          net.core.somaxconn: 4096 -> 65535\n")),
+           Out(HasSubstr("\nPLAN: 4 steps on 2 hosts")),
+           Out(EndsWith(TwoHosts().digest().substr(0, 12) + "\n"))));
 }
 
 TEST(PlanCommandTest, SavesThePlanForItsOwnerAndSaysHowToApplyIt) {
   const std::string path = TestFile("plan.json", "");
-  const ProgramOutput output =
-      RunProgram({"plan", "--out", path}, WorldWith(EveryStepPlan()));
-  EXPECT_EQ(output.err,
-            absl::StrCat("clusterctl plan: saved to ", path,
-                         "; apply with: clusterctl apply ", path, "\n"));
+  EXPECT_EQ(RunProgram({"plan", "--out", path}, WorldWith(EveryStepPlan())).err,
+            Told("plan", Worded("ctl-plan-saved", path)));
   const auto saved = ReadPlanFile(path);
   ASSERT_TRUE(saved.ok()) << saved.status();
   EXPECT_EQ(saved->SerializeAsString(), EveryStepPlan().SerializeAsString());
@@ -121,13 +100,10 @@ TEST(PlanCommandTest, ReplacesAnOlderPlanAndNothingElse) {
 
   const std::string spec = TestFile("cluster.yaml", "version: 1\n");
   ProgramWorld world = WorldWith(TwoHosts());
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram({"plan", "--out", spec}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(
-      output.err, absl::StrCat("--out ", spec, ": exists and is not a plan")))
-      << output.err;
+  WatchedController controller(world);
+  EXPECT_THAT(
+      RunProgram({"plan", "--out", spec}, world),
+      Ends(3, Err(HasSubstr("--out " + Say("msg-target-not-a-plan", spec)))));
   EXPECT_EQ(FileContent(spec), "version: 1\n");
   EXPECT_FALSE(controller.plan_request().has_value());
 }
@@ -137,15 +113,13 @@ TEST(PlanCommandTest, WritesThePlanToStdoutAndTheTableToStderr) {
       RunProgram({"plan", "--out", "-"}, WorldWith(TwoHosts()));
   EXPECT_EQ(output.status, 0);
   EXPECT_EQ(ParsePlanFile(output.out)->digest(), TwoHosts().digest());
-  EXPECT_TRUE(absl::StrContains(output.err, "PLAN: 4 steps on 2 hosts"));
+  EXPECT_THAT(output.err, HasSubstr("PLAN: 4 steps on 2 hosts"));
 }
 
 TEST(PlanCommandTest, PrintsOneLineOrJsonThatIsAPlanFile) {
-  const ProgramOutput brief =
-      RunProgram({"plan", "-o", "short"}, WorldWith(TwoHosts()));
-  EXPECT_EQ(brief.out, absl::StrCat("demo: PLAN 4 steps on 2 hosts, of 2 "
-                                    "hosts; digest ",
-                                    TwoHosts().digest().substr(0, 12), "\n"));
+  EXPECT_THAT(RunProgram({"plan", "-o", "short"}, WorldWith(TwoHosts())).out,
+              AllOf(StartsWith("demo: PLAN 4 steps on 2"),
+                    EndsWith(TwoHosts().digest().substr(0, 12) + "\n")));
   const ProgramOutput json =
       RunProgram({"plan", "-o", "json"}, WorldWith(EveryStepPlan()));
   EXPECT_EQ(ParsePlanFile(json.out)->digest(), EveryStepPlan().digest());
@@ -154,36 +128,28 @@ TEST(PlanCommandTest, PrintsOneLineOrJsonThatIsAPlanFile) {
 
 TEST(PlanCommandTest, SaysThatThereIsNothingToDoAndSavesEvenThat) {
   const std::string path = TestFile("plan.json", "");
-  const ProgramOutput output =
-      RunProgram({"plan", "--out", path}, WorldWith(NothingToDo()));
-  EXPECT_EQ(output.status, 0);
-  EXPECT_TRUE(absl::StrContains(output.out, "PLAN: nothing to do on 2 hosts"));
-  EXPECT_EQ(output.err, absl::StrCat("clusterctl plan: saved to ", path,
-                                     "; it has nothing to apply\n"));
+  EXPECT_THAT(RunProgram({"plan", "--out", path}, WorldWith(NothingToDo())),
+              Ends(0, Err(Told("plan", Worded("ctl-plan-saved-empty", path))),
+                   Out(Tells("plan-nothing", Counted(2, "host")))));
   EXPECT_EQ(ReadPlanFile(path)->digest(), NothingToDo().digest());
 }
 
 TEST(PlanCommandTest, AdvisesNoApplyWhereAllIsBlocked) {
   const std::string path = TestFile("plan.json", "");
   ClusterPlan plan = WithBlocked();
-  const ProgramOutput some =
-      RunProgram({"plan", "--out", path}, WorldWith(plan));
-  EXPECT_TRUE(absl::StrContains(some.err, "apply with: clusterctl apply"));
+  EXPECT_THAT(RunProgram({"plan", "--out", path}, WorldWith(plan)).err,
+              Tells("ctl-plan-saved", path));
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   Reseal(plan);
-  const ProgramOutput all =
-      RunProgram({"plan", "--out", path}, WorldWith(plan));
-  EXPECT_EQ(all.status, 2);
-  EXPECT_EQ(all.err,
-            absl::StrCat("clusterctl plan: saved to ", path,
-                         "; it has nothing to apply: all of it is blocked\n"));
+  EXPECT_THAT(
+      RunProgram({"plan", "--out", path}, WorldWith(plan)),
+      Ends(2, Err(Told("plan", Worded("ctl-plan-saved-blocked", path)))));
   EXPECT_EQ(ReadPlanFile(path)->digest(), plan.digest());
 }
 
 TEST(PlanCommandTest, ShowsPreconditionsAndUndoOnRequest) {
-  EXPECT_TRUE(absl::StrContains(
-      RunProgram({"plan", "--verbose"}, WorldWith(TwoHosts())).out,
-      "undo    write 4096\n"));
+  EXPECT_THAT(RunProgram({"plan", "--verbose"}, WorldWith(TwoHosts())).out,
+              HasSubstr("undo    write 4096\n"));
 }
 
 struct ExitCase {
@@ -193,17 +159,6 @@ struct ExitCase {
   int detailed;
 };
 
-class PlanExitTest : public testing::TestWithParam<ExitCase> {};
-
-TEST_P(PlanExitTest, IsAsTheHelpSays) {
-  EXPECT_EQ(RunProgram({"plan"}, WorldWith(GetParam().plan)).status,
-            GetParam().plain);
-  EXPECT_EQ(
-      RunProgram({"plan", "--detailed-exitcode"}, WorldWith(GetParam().plan))
-          .status,
-      GetParam().detailed);
-}
-
 ClusterPlan NoHosts() {
   ClusterPlan plan = TwoHosts();
   plan.clear_hosts();
@@ -211,22 +166,28 @@ ClusterPlan NoHosts() {
   return plan;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plans, PlanExitTest,
-    testing::Values(ExitCase{"NothingToDo", NothingToDo(), 0, 0},
-                    ExitCase{"Changes", TwoHosts(), 0, 2},
-                    ExitCase{"Blocked", WithBlocked(), 2, 1},
-                    ExitCase{"LeftFailing", Left(FAIL, TwoHosts()), 2, 1},
-                    ExitCase{"LeftUnknown", Left(UNKNOWN, TwoHosts()), 0, 2},
-                    ExitCase{"LeftWarning", Left(WARN, NothingToDo()), 0, 0},
-                    ExitCase{"LeavesOutAHost", SysctlPlan({"server0"}), 2, 1},
-                    ExitCase{"NoHosts", NoHosts(), 2, 1}),
-    [](const auto& info) { return std::string(info.param.name); });
+TEST(PlanExitTest, IsAsTheHelpSays) {
+  const ExitCase kExitCases[] = {
+      {"NothingToDo", NothingToDo(), 0, 0},
+      {"Changes", TwoHosts(), 0, 2},
+      {"Blocked", WithBlocked(), 2, 1},
+      {"LeftFailing", Left(FAIL, TwoHosts()), 2, 1},
+      {"LeftUnknown", Left(UNKNOWN, TwoHosts()), 0, 2},
+      {"LeftWarning", Left(WARN, NothingToDo()), 0, 0},
+      {"LeavesOutAHost", SysctlPlan({"server0"}), 2, 1},
+      {"NoHosts", NoHosts(), 2, 1}};
+  for (const ExitCase& each : kExitCases) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(RunProgram({"plan"}, WorldWith(each.plan)).status, each.plain);
+    EXPECT_EQ(RunProgram({"plan", "--detailed-exitcode"}, WorldWith(each.plan))
+                  .status,
+              each.detailed);
+  }
+}
 
 TEST(PlanCommandTest, NamesTheHostsThatThePlanLeavesOut) {
-  EXPECT_TRUE(absl::StrContains(
-      RunProgram({"plan"}, WorldWith(SysctlPlan({"server0"}))).err,
-      "the plan leaves out 1 of the hosts asked for: server1"));
+  EXPECT_THAT(RunProgram({"plan"}, WorldWith(SysctlPlan({"server0"}))).err,
+              Tells("ctl-plan-leaves-out", 1, "server1"));
 }
 
 TEST(PlanCommandTest, AsksForTheHostsAndTheNamespaceNamed) {
@@ -234,12 +195,11 @@ TEST(PlanCommandTest, AsksForTheHostsAndTheNamespaceNamed) {
   plan.mutable_hosts(0)->mutable_network_namespace()->set_pid(4711);
   Reseal(plan);
   ProgramWorld world = WorldWith(plan);
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram(
-      {"plan", "server[0-1]", "-x", "server0", "--netns", "pid:4711"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_TRUE(absl::StrContains(output.out, "\nnetwork namespace pid:4711\n"));
+  WatchedController controller(world);
+  EXPECT_THAT(RunProgram({"plan", "server[0-1]", "-x", "server0", "--netns",
+                          "pid:4711"},
+                         world),
+              Ends(0, Out(HasSubstr("\nnetwork namespace pid:4711\n"))));
   const PlanRequest request = controller.plan_request().value();
   ASSERT_EQ(request.hosts_size(), 1);
   EXPECT_EQ(request.hosts(0), "server1");
@@ -256,16 +216,10 @@ ClusterPlan OnlySysctl() {
 
 TEST(PlanCommandTest, AsksForTheKindsAndRulesNamedAndSaysSo) {
   ProgramWorld world = WorldWith(OnlySysctl());
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output =
-      RunProgram({"plan", "--only", "sysctl,gateway"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_TRUE(absl::StrContains(
-      output.out, "PLAN: only sysctl,gateway: 4 steps on 2 hosts, of 2 hosts;"))
-      << output.out;
-  EXPECT_TRUE(absl::StrContains(output.out, "no step fixes   link\n"))
-      << output.out;
+  WatchedController controller(world);
+  EXPECT_THAT(RunProgram({"plan", "--only", "sysctl,gateway"}, world),
+              Ends(0, Out(HasSubstr("PLAN: only sysctl,gateway: 4 steps")),
+                   Out(HasSubstr("no step fixes   link\n"))));
   const PlanRequest request = controller.plan_request().value();
   ASSERT_EQ(request.only_size(), 2);
   EXPECT_EQ(request.only(0), "sysctl");
@@ -274,72 +228,55 @@ TEST(PlanCommandTest, AsksForTheKindsAndRulesNamedAndSaysSo) {
 
 TEST(PlanCommandTest, TakesNoPlanThatIsNarrowedInAnotherWay) {
   for (const ClusterPlan& plan : {TwoHosts(), OnlySysctl()}) {
-    const ProgramOutput output =
-        RunProgram({"plan", "--only", "sysctl"}, WorldWith(plan));
-    EXPECT_EQ(output.status, 2);
-    EXPECT_TRUE(absl::StrContains(output.err, "is not narrowed as --only asks"))
-        << output.err;
+    EXPECT_THAT(RunProgram({"plan", "--only", "sysctl"}, WorldWith(plan)),
+                Ends(2, Err(Tells("msg-plan-not-narrowed"))));
   }
   EXPECT_EQ(RunProgram({"plan"}, WorldWith(OnlySysctl())).status, 2);
 }
 
 TEST(PlanCommandTest, TakesNoPlanForAnotherNamespace) {
   const std::string path = TestFile("plan.json", "");
-  const ProgramOutput output =
+  EXPECT_THAT(
       RunProgram({"plan", "--netns", "container:train-1", "--out", path},
-                 WorldWith(TwoHosts()));
-  EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(absl::StrContains(output.err, "expected \"container:train-1\""))
-      << output.err;
+                 WorldWith(TwoHosts())),
+      Ends(2,
+           Err(Tells("msg-plan-of-other-namespace", "", "container:train-1"))));
   EXPECT_EQ(FileContent(path), "");
 }
 
 TEST(PlanCommandTest, TakesNoPlanWithAWrongDigest) {
   ClusterPlan plan = TwoHosts();
   plan.mutable_hosts(0)->set_host("server9");
-  const ProgramOutput output = RunProgram({"plan"}, WorldWith(plan));
-  EXPECT_EQ(output.status, 2);
-  EXPECT_EQ(output.out, "");
-  EXPECT_TRUE(absl::StrContains(output.err,
-                                "the controller's answer: plan: "
-                                "digest"))
-      << output.err;
+  EXPECT_THAT(RunProgram({"plan"}, WorldWith(plan)),
+              Ends(2, Out(""),
+                   Err(Tells("msg-plan-not-valid",
+                             Worded("msg-plan-digest-differs",
+                                    plan.digest().substr(0, 64))))));
 }
 
 TEST(PlanCommandTest, SavesNoPlanThatTheControllerCouldNotKeep) {
   ClusterPlan plan = TwoHosts();
-  plan.set_not_kept("history.db: database or disk is full");
+  plan.set_not_kept("disk is full");
   const std::string path = TestFile("plan.json", "");
-  const ProgramOutput output =
-      RunProgram({"plan", "--out", path}, WorldWith(plan));
-  EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(absl::StrContains(output.out, "PLAN: 4 steps on 2 hosts"));
-  EXPECT_EQ(output.err,
-            "clusterctl plan: the controller could not keep this plan, so it "
-            "cannot be applied: history.db: database or disk is full; the plan "
-            "is not saved\n");
+  EXPECT_THAT(RunProgram({"plan", "--out", path}, WorldWith(plan)),
+              Ends(2,
+                   Err(Told("plan", Worded("msg-plan-not-kept", "disk is full",
+                                           Worded("ctl-plan-not-saved")))),
+                   Out(HasSubstr("PLAN: 4 steps on 2 hosts"))));
   EXPECT_EQ(FileContent(path), "");
-}
-
-TEST(PlanCommandTest, SaysOfAPlanToLookAtThatItWasNotKept) {
-  ClusterPlan plan = TwoHosts();
-  plan.set_not_kept("history.db: database or disk is full");
-  const ProgramOutput output = RunProgram({"plan"}, WorldWith(plan));
-  EXPECT_EQ(output.status, 0);
-  EXPECT_EQ(output.err,
-            "clusterctl plan: the controller could not keep this plan, so it "
-            "cannot be applied: history.db: database or disk is full\n");
+  // A plan to look at.
+  EXPECT_THAT(
+      RunProgram({"plan"}, WorldWith(plan)),
+      Ends(0,
+           Err(Told("plan", Worded("msg-plan-not-kept", "disk is full", "")))));
 }
 
 TEST(PlanCommandTest, IsNoPlanWhenItCannotBeSaved) {
   // /dev/full can be opened, but not written.
-  const ProgramOutput output =
-      RunProgram({"plan", "--out", "/dev/full"}, WorldWith(TwoHosts()));
-  EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(absl::StrContains(
-      output.err,
-      "--out /dev/full: No space left on device; the plan is not saved"))
-      << output.err;
+  EXPECT_THAT(
+      RunProgram({"plan", "--out", "/dev/full"}, WorldWith(TwoHosts())),
+      Ends(2, Err(Tells("msg-plan-file-not-written",
+                        absl::StrCat("/dev/full: ", strerror(ENOSPC))))));
 }
 
 struct BadCase {
@@ -348,61 +285,54 @@ struct BadCase {
   std::vector<std::string> messages;
 };
 
-class PlanMistakeTest : public testing::TestWithParam<BadCase> {};
-
-TEST_P(PlanMistakeTest, ExitsWithThreeNamesEveryMistakeAndAsksNobody) {
-  ProgramWorld world = WorldWith(TwoHosts());
-  FakeController controller(world.script);
-  world.controller = &controller;
-  Arguments arguments = {"plan"};
-  arguments.insert(arguments.end(), GetParam().arguments.begin(),
-                   GetParam().arguments.end());
-  const ProgramOutput output = RunProgram(arguments, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.out, "");
-  EXPECT_FALSE(controller.plan_request().has_value());
-  for (const std::string& message : GetParam().messages) {
-    EXPECT_TRUE(absl::StrContains(output.err, message)) << message << "\n"
-                                                        << output.err;
+TEST(PlanMistakeTest, ExitsWithThreeNamesEveryMistakeAndAsksNobody) {
+  const BadCase kBadCases[] = {
+      {"UnknownHost",
+       {"server9"},
+       {Say("msg-host-not-in-spec", "server9", "")}},
+      {"Namespace", {"--netns", "train-1"}, {"--netns: "}},
+      {"UnknownStep",
+       {"--only", "sysclt,link"},
+       {"--" + Say("msg-plan-only", "sysclt", Worded("did-you-mean", "sysctl")),
+        "--only: \"link\" is not"}},
+      {"NoFolder",
+       {"--out", "/nonexistent/plan.json"},
+       {"--out " + NoSuchFile("/nonexistent/plan.json")}},
+      {"BothToStdout",
+       {"--out", "-", "-o", "json"},
+       {Say("msg-stdout-taken-twice")}},
+      {"Everything",
+       {"server7", "--netns", "pid:x", "--timeout", "y", "-o", "xml", "--color",
+        "z"},
+       {"server7", "--netns: ", "--timeout", "--output", "--color"}}};
+  for (const BadCase& each : kBadCases) {
+    SCOPED_TRACE(each.name);
+    ProgramWorld world = WorldWith(TwoHosts());
+    WatchedController controller(world);
+    const ProgramOutput output =
+        RunProgram(With({"plan"}, each.arguments), world);
+    EXPECT_EQ(output.status, 3);
+    EXPECT_EQ(output.out, "");
+    EXPECT_FALSE(controller.plan_request().has_value());
+    for (const std::string& message : each.messages) {
+      EXPECT_THAT(output.err, HasSubstr(message));
+    }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Mistakes, PlanMistakeTest,
-    testing::Values(
-        BadCase{"UnknownHost", {"server9"}, {"\"server9\" is not in the spec"}},
-        BadCase{"Namespace", {"--netns", "train-1"}, {"--netns: "}},
-        BadCase{"UnknownStep",
-                {"--only", "sysclt,link"},
-                {"--only: \"sysclt\" is not a kind of change",
-                 "did you mean \"sysctl\"?", "--only: \"link\" is not"}},
-        BadCase{"NoFolder",
-                {"--out", "/nonexistent/plan.json"},
-                {"--out /nonexistent/plan.json: No such file or directory"}},
-        BadCase{"BothToStdout",
-                {"--out", "-", "-o", "json"},
-                {"--out: \"-\" and -o json both write to stdout"}},
-        BadCase{"Everything",
-                {"server7", "--netns", "pid:x", "--timeout", "y", "-o", "xml",
-                 "--color", "z"},
-                {"server7", "--netns: ", "--timeout", "--output", "--color"}}),
-    [](const auto& info) { return std::string(info.param.name); });
-
 TEST(PlanCommandTest, SaysWhyThereIsNoPlan) {
   ProgramWorld world = WorldWith(TwoHosts());
-  world.script.plan_status =
-      grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed");
-  const ProgramOutput output = RunProgram({"plan"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_EQ(output.out, "");
-  EXPECT_EQ(output.err,
-            "clusterctl plan: controller head:7443: the connection broke: "
-            "Socket closed\n");
+  world.script.plan_status = {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
+  EXPECT_THAT(RunProgram({"plan"}, world),
+              Ends(2,
+                   Err(Told("plan", FromController(Worded("msg-call-broken",
+                                                          "Socket closed")))),
+                   Out("")));
   EXPECT_EQ(RunProgram({"plan", "--detailed-exitcode"}, world).status, 1);
   world.script.plan_status = grpc::Status::OK;
   world.script.plan_events.pop_back();
-  EXPECT_TRUE(absl::StrContains(RunProgram({"plan"}, world).err,
-                                "ended the planning with 0 answers"));
+  EXPECT_THAT(RunProgram({"plan"}, world).err,
+              Tells("msg-call-answer-missing", "planning", 0));
 }
 
 TEST(PlanCommandTest, ShowsProgressOnATerminalAndEndsOnCtrlC) {
@@ -411,17 +341,16 @@ TEST(PlanCommandTest, ShowsProgressOnATerminalAndEndsOnCtrlC) {
   world.script.plan_hangs = true;
   world.terminal.err_is_terminal = true;
   world.interrupt_at = "awaiting server1";
-  const ProgramOutput output = RunProgram({"plan"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(absl::StrContains(output.err, "clusterctl plan: interrupted\n"));
+  EXPECT_THAT(RunProgram({"plan"}, world),
+              Ends(2, Err(HasSubstr("clusterctl plan: interrupted\n"))));
 }
 
 TEST(PlanCommandTest, SaysThatTheControllerPlansByAnOlderSpec) {
   ProgramWorld world = WorldWith(TwoHosts());
   world.script.spec.set_refused("cluster.yaml:3:1: wrong");
-  EXPECT_TRUE(absl::StrContains(RunProgram({"plan"}, world).err,
-                                "refused a newer cluster.yaml and plans by the "
-                                "one before: cluster.yaml:3:1: wrong; "));
+  EXPECT_THAT(
+      RunProgram({"plan"}, world).err,
+      Tells("msg-older-spec", Worded("ctl-plans"), "cluster.yaml:3:1: wrong"));
 }
 
 }  // namespace

@@ -272,7 +272,7 @@ void ClusterRequest::ReadOptions() {
 }
 
 absl::Status ClusterRequest::Prepare(ControllerClient& client) {
-  progress_.Clear();  // Removes the previous round's.
+  progress_.Clear();  // Removes the last round's.
   ASSIGN_OR_RETURN(spec_, client.Ask(&Controller::Stub::GetSpec, {},
                                      TimeoutOr(kShortTimeout)));
   if (!hosts_expanded_) return absl::OkStatus();

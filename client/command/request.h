@@ -19,7 +19,7 @@
 
 namespace clusterd {
 
-// Formats from kJsonl on exist only for the report of a check.
+// Formats from kJsonl on exist only for a check's report.
 enum class OutputFormat {
   kTable,
   kShort,
@@ -42,13 +42,13 @@ class Request : public Command {
   }
 
  protected:
-  // -o/--output and --color. `why_no_short` for a command without that format:
-  // a row, e.g. "ctl-not-of-one-host".
+  // -o/--output and --color. `why_no_short` is for a command without that
+  // format: a row, e.g. "ctl-not-of-one-host".
   void AddOutput(CLI::App& app, const std::string& why_no_short = "",
                  bool with_yaml = false);
   // As AddOutput, with the formats of a CheckedReport.
   void AddReportOutput(CLI::App& app);
-  // --timeout; `words` describe the default if it is not a plain "60s".
+  // Adds --timeout; `words` describe the default if it is not a plain "60s".
   void AddTimeout(CLI::App& app, absl::Duration absent,
                   const std::string& words = "");
   void AddNamespace(CLI::App& app, const std::string& description);
@@ -56,9 +56,9 @@ class Request : public Command {
 
   // The steps, in this order. Reads the command's own options; adds mistakes.
   virtual void ReadOptions() {}
-  // False if the command needs no answer of the controller.
+  // False if the command needs no answer from the controller.
   virtual bool AsksController() const { return true; }
-  // Resolves options with the controller's help; adds further mistakes.
+  // Resolves options by asking the controller; adds further mistakes.
   virtual absl::Status Prepare(ControllerClient& /*client*/) {
     return absl::OkStatus();
   }
@@ -66,20 +66,20 @@ class Request : public Command {
   virtual absl::Status Ask(ControllerClient* client) = 0;
   // Called after a successful Ask.
   virtual int Finish() { return Deliver(kExitPass); }
-  // Makes a partial answer after mistakes or an error. False: there is none.
+  // Makes a partial answer after mistakes or an error. False if there is none.
   virtual bool AnswerWithout(const absl::Status& /*error*/) { return false; }
   // Decides the status of a request that failed.
   virtual int StatusOfFailure(int status) const { return status; }
 
   // The next step after an answer of a repeated request.
   enum class Next {
-    kShow,   // It is shown.
-    kAgain,  // It is not shown: the request is made again.
-    kEnd,    // It is not shown: that was all.
+    kShow,   // Show it.
+    kAgain,  // Hide it, and repeat the request.
+    kEnd,    // Hide it, and end.
   };
   // May change the exit status.
   virtual Next AfterAnswer(int& /*status*/) { return Next::kShow; }
-  // The request is made again after an answer that was shown.
+  // True if the request is repeated after an answer that was shown.
   virtual bool Repeats() { return false; }
 
   // The answer in each format. The default table is the short line.
@@ -95,9 +95,9 @@ class Request : public Command {
   // The answer, if it is the report of a check. nullptr refuses the formats of
   // a report (jsonl, junit, markdown, html).
   virtual const Report* CheckedReport() const { return nullptr; }
-  // JSON has a line per answer, of many.
+  // True if JSON has one line for each of many answers.
   virtual bool PrintsJsonLines() const { return false; }
-  // Another output uses stdout.
+  // True if another output uses stdout.
   virtual bool PrintsToErr() const { return false; }
 
   // Adds a mistake if the file of --report cannot be made.
@@ -106,7 +106,7 @@ class Request : public Command {
   // forbids it; the exit status.
   int Deliver(int status);
 
-  // The user's timeout, otherwise `absent`.
+  // The user's timeout, or `absent` if there is none.
   absl::Duration TimeoutOr(absl::Duration absent) const {
     return timeout_ > absl::ZeroDuration() ? timeout_ : absent;
   }
@@ -125,7 +125,7 @@ class Request : public Command {
   void AddFormats(CLI::App& app);
   void ReadShared();
   void ReadFormat();
-  // Adds the mistake, with the formats that are left; sets the table.
+  // Adds the mistake, with the formats that remain; selects the table.
   void RefuseFormat(absl::string_view row, const FindingValue& value,
                     absl::Span<const OutputFormat> left);
   absl::StatusOr<std::string> Text(const Style& style) const;  // Not a table.
@@ -145,8 +145,8 @@ class Request : public Command {
   Next next_ = Next::kShow;
 };
 
-// A request of a single call: options fill in the question. This program sets
-// the answer's schema version.
+// A request of a single call: options set the question. This program sets the
+// answer's schema version.
 template <typename Asked, typename Answered, typename Service = Controller>
 class OneCall : public Request {
  public:
@@ -213,9 +213,9 @@ class ClusterRequest : public Request {
 
   HostSelection hosts_;
   GetSpecResponse spec_;
-  std::vector<std::string> named_;  // The request's hosts; empty: all.
-  std::vector<std::string> asked_;  // The same, but all by their names.
-  CheckProgress progress_;          // When the run was last heard of.
+  std::vector<std::string> named_;  // Of the request; empty: all.
+  std::vector<std::string> asked_;  // The same, but all named.
+  CheckProgress progress_;          // At the run's last event.
 
  private:
   absl::Duration RunTimeout() const;
@@ -236,7 +236,7 @@ inline void NoteForeignSchema(uint32_t known, Report& report) {
 }
 
 // Words about a controller that "ctl-judges" or "ctl-plans" by an older spec,
-// with the newer one's first mistake. `refused`: a mistake per line.
+// with the newer one's first mistake. `refused` has one mistake per line.
 FindingValue OlderSpecWords(absl::string_view refused, absl::string_view does);
 
 }  // namespace clusterd

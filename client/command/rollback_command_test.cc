@@ -1,13 +1,16 @@
 // clusterctl rollback from command line to exit status. apply_command_test.cc
 // tests its common part with apply.
-#include "absl/strings/match.h"
-#include "gtest/gtest.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::Not;
 
 constexpr char kApply[] = "3fa2c4d5e6f70812";
 constexpr char kRollback[] = "77770000aaaabbbb";
@@ -39,69 +42,57 @@ ProgramWorld GoodWorld() {
                    ResultOf("server1", ApplyResult::NOTHING_TO_DO));
 }
 
+// What the rollback of kApply on two hosts is announced with.
+FindingValue Question(size_t waves, const FindingValue& force = {}) {
+  return Worded("ctl-question", Worded("ctl-roll-back", kApply),
+                Counted(2, "host"), Counted(waves, "wave"), "", force, "");
+}
+
 TEST(RollbackCommandTest, TakesAnApplyBackByTheStartOfItsId) {
   ProgramWorld world = GoodWorld();
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram(
-      {"rollback", "3fa2", "--yes", "--wave", "1", "--force"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
+  WatchedController controller(world);
+  EXPECT_THAT(
+      RunProgram({"rollback", "3fa2", "--yes", "--wave", "1", "--force"},
+                 world),
+      Ends(0,
+           Err(absl::StrCat(
+               Told("rollback", Question(2, Worded("ctl-with-force"))),
+               Told("rollback", Worded("ctl-run", kRollback)),
+               "√ rolled back  server0 (1.2 s)\n"
+               "√ nothing to do  server1 (1.2 s)\n")),
+           Out(HasSubstr("SUCCEEDED: 1 rolled back, 1 nothing to do"))));
   EXPECT_EQ(controller.record_id(), "3fa2");
   const RollBackRequest request = controller.roll_back_request().value();
   EXPECT_EQ(request.apply_id(), kApply);
   EXPECT_EQ(request.wave_size(), 1u);
   EXPECT_TRUE(request.force());
-  EXPECT_EQ(output.err,
-            "clusterctl rollback: Roll back apply 3fa2c4d5e6f70812 on 2 hosts "
-            "in 2 waves, with force\n"
-            "clusterctl rollback: run 77770000aaaabbbb\n"
-            "√ rolled back  server0 (1.2 s)\n"
-            "√ nothing to do  server1 (1.2 s)\n");
-  EXPECT_EQ(output.out,
-            "Cluster demo, rollback 77770000aaaabbbb of apply "
-            "3fa2c4d5e6f70812 by ann\n"
-            "\n"
-            "Hosts\n"
-            "  √ rolled back    server0\n"
-            "  √ nothing to do  server1\n"
-            "\n"
-            "SUCCEEDED: 1 rolled back, 1 nothing to do of 2 hosts in 12 s\n");
 }
 
 TEST(RollbackCommandTest, ShowsTheApplyAndAsks) {
   ProgramWorld world = GoodWorld();
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   world.terminal.in_is_terminal = true;
   world.terminal.err_is_terminal = true;
   world.answer = std::string("no");
   world.environment["NO_COLOR"] = "1";
-  const ProgramOutput output = RunProgram({"rollback", kApply}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(output.err, "? lost         server1"))
-      << output.err;
-  EXPECT_FALSE(absl::StrContains(output.err, "to roll back"));
-  EXPECT_TRUE(absl::StrContains(
-      output.err,
-      "\nRoll back apply 3fa2c4d5e6f70812 on 2 hosts in 1 wave? [y/N] "))
-      << output.err;
+  EXPECT_THAT(RunProgram({"rollback", kApply}, world),
+              Ends(3, Err(HasSubstr("? lost         server1")),
+                   Err(Not(HasSubstr("to roll back"))),
+                   Err(HasSubstr("\n" + Say("ctl-ask-yes", Question(1))))));
   EXPECT_FALSE(controller.roll_back_request().has_value());
 }
 
 TEST(RollbackCommandTest, ExitsWithOneWhereSomethingIsLeft) {
   ApplyResult left =
       ResultOf("server0", ApplyResult::ROLLED_BACK_WITH_RESIDUES);
-  left.add_residues("/etc/hccn.conf is not as it was: Read-only file system");
-  const ProgramOutput output =
+  left.add_residues("hccn.conf is not as it was");
+  EXPECT_THAT(
       RunProgram({"rollback", kApply, "--yes"},
                  WorldWith(ApplyReport::STOPPED, left,
-                           ResultOf("server1", ApplyResult::ROLLED_BACK)));
-  EXPECT_EQ(output.status, 1);
-  EXPECT_TRUE(absl::StrContains(
-      output.out,
-      "  × rolled back with residues  server0\n"
-      "    residue  /etc/hccn.conf is not as it was: Read-only file system\n"))
-      << output.out;
+                           ResultOf("server1", ApplyResult::ROLLED_BACK))),
+      Ends(1, Out(HasSubstr(absl::StrCat(
+                  "  × ", Say("apply-rolled-back-residues"),
+                  "  server0\n    residue  ", left.residues(0), "\n")))));
 }
 
 struct ExitCase {
@@ -111,61 +102,53 @@ struct ExitCase {
   const char* help;  // Words of the help about that status.
 };
 
-class RollbackExitTest : public testing::TestWithParam<ExitCase> {};
-
-TEST_P(RollbackExitTest, FollowsTheHosts) {
-  const bool well = GetParam().status == 0;
-  const ProgramOutput output =
-      RunProgram({"rollback", kApply, "--yes"},
-                 WorldWith(well ? ApplyReport::SUCCEEDED : ApplyReport::STOPPED,
-                           ResultOf("server0", GetParam().first),
-                           ResultOf("server1", ApplyResult::ROLLED_BACK)));
-  EXPECT_EQ(output.status, GetParam().status);
-  const std::string help = HelpOfStatus("rollback", GetParam().status);
-  EXPECT_TRUE(absl::StrContains(help, GetParam().help)) << help;
+TEST(RollbackExitTest, FollowsTheHosts) {
+  const ExitCase kExitCases[] = {
+      {"RolledBack", ApplyResult::ROLLED_BACK, 0, "ended as requested"},
+      {"Refused", ApplyResult::REFUSED, 1, "a host refused"},
+      {"NotAttached", ApplyResult::NOT_STARTED, 1, "is not attached"},
+      {"Residues", ApplyResult::ROLLED_BACK_WITH_RESIDUES, 1,
+       "could not restore"},
+      {"Lost", ApplyResult::LOST, 2, "a host is lost"}};
+  for (const ExitCase& each : kExitCases) {
+    SCOPED_TRACE(each.name);
+    const bool well = each.status == 0;
+    EXPECT_EQ(
+        RunProgram(
+            {"rollback", kApply, "--yes"},
+            WorldWith(well ? ApplyReport::SUCCEEDED : ApplyReport::STOPPED,
+                      ResultOf("server0", each.first),
+                      ResultOf("server1", ApplyResult::ROLLED_BACK)))
+            .status,
+        each.status);
+    const std::string help = HelpOfStatus("rollback", each.status);
+    EXPECT_THAT(help, HasSubstr(each.help));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Ends, RollbackExitTest,
-    testing::Values(
-        ExitCase{"RolledBack", ApplyResult::ROLLED_BACK, 0,
-                 "ended as requested"},
-        ExitCase{"Refused", ApplyResult::REFUSED, 1, "a host refused"},
-        ExitCase{"NotAttached", ApplyResult::NOT_STARTED, 1, "is not attached"},
-        ExitCase{"Residues", ApplyResult::ROLLED_BACK_WITH_RESIDUES, 1,
-                 "could not restore"},
-        ExitCase{"Lost", ApplyResult::LOST, 2, "a host is lost"}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 // The controller asks every host, whatever the results before.
 TEST(RollbackCommandTest, HelpDoesNotSayThatAFailedWaveStopsTheNext) {
   const std::string help = RunProgram({"rollback", "--help"}).out;
-  EXPECT_FALSE(absl::StrContains(help, "not begun;")) << help;
-  EXPECT_TRUE(absl::StrContains(help, "does not stop the next")) << help;
-  EXPECT_TRUE(absl::StrContains(HelpOfStatus("rollback", 1),
-                                "still asked all other hosts"));
+  EXPECT_THAT(help, Not(HasSubstr("not begun;")));
+  EXPECT_THAT(help, HasSubstr("does not stop\nthe next wave"));
+  EXPECT_THAT(HelpOfStatus("rollback", 1), HasSubstr("still asked all other"));
 }
 
 TEST(RollbackCommandTest, TakesOnlyAnApply) {
   ProgramWorld world = GoodWorld();
   world.script.record.mutable_entry()->set_kind(HISTORY_CHECK);
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram({"rollback", "3fa2", "--yes"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.err,
-            "clusterctl rollback: APPLY_ID: \"3fa2\" is a check, expected an "
-            "apply\n");
+  WatchedController controller(world);
+  EXPECT_THAT(RunProgram({"rollback", "3fa2", "--yes"}, world),
+              Ends(3, Err(Told("rollback", Worded("msg-run-not-an-apply",
+                                                  "3fa2", "check")))));
   EXPECT_FALSE(controller.roll_back_request().has_value());
 }
 
 TEST(RollbackCommandTest, SaysThatNobodyKnowsTheId) {
   ProgramWorld world;
-  world.script.record_status =
-      grpc::Status(grpc::StatusCode::NOT_FOUND, "no run \"3fa2\"");
-  const ProgramOutput output = RunProgram({"rollback", "3fa2", "--yes"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(output.err, "no run \"3fa2\"\n"));
+  world.script.record_status = {grpc::StatusCode::NOT_FOUND, "no run \"3fa2\""};
+  EXPECT_THAT(RunProgram({"rollback", "3fa2", "--yes"}, world),
+              Ends(3, Err(HasSubstr("no run \"3fa2\"\n"))));
 }
 
 TEST(RollbackCommandTest, HasNothingToTakeBackWhereNoHostIsApplied) {
@@ -174,48 +157,34 @@ TEST(RollbackCommandTest, HasNothingToTakeBackWhereNoHostIsApplied) {
        *world.script.record.mutable_apply()->mutable_hosts()) {
     host.set_outcome(ApplyResult::NOT_STARTED);
   }
-  const ProgramOutput output = RunProgram({"rollback", "3fa2", "--yes"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(absl::StrContains(output.err, "no host of it is applied"));
-  EXPECT_TRUE(
-      absl::StrContains(HelpOfStatus("rollback", 2), "no host holds anything"));
+  EXPECT_THAT(RunProgram({"rollback", "3fa2", "--yes"}, world),
+              Ends(2, Err(Tells("ctl-apply-on-no-host", kApply))));
+  EXPECT_THAT(HelpOfStatus("rollback", 2), HasSubstr("no host holds anything"));
 }
 
 TEST(RollbackCommandTest, CtrlCCancelsTheRunAndTheSecondOneLeavesIt) {
   ProgramWorld world = GoodWorld();
-  CancelResponse cancelled;
-  cancelled.mutable_cancelled()->set_actor("ann");
-  cancelled.mutable_cancelled()->set_wave(1);
-  cancelled.set_waves(2);
-  cancelled.set_not_started(1);
+  auto cancelled = FromText<CancelResponse>(
+      R"(cancelled {actor: "ann" wave: 1} waves: 2 not_started: 1)");
   world.script.apply_events.resize(2);
   world.script.events_of_cancel = {EventOf(cancelled)};
   world.script.apply_hangs = true;
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   world.interrupt_at = "√ rolled back  server0";
   world.interrupt_again_at = "cancelled by ann in wave 1 of 2: 0 hosts finish";
-  const ProgramOutput output = RunProgram({"rollback", kApply, "--yes"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_EQ(controller.cancelled_id(), "77770000aaaabbbb");
-  EXPECT_TRUE(absl::EndsWith(
-      output.err,
-      "clusterctl rollback: run 77770000aaaabbbb is cancelled and ends in the "
-      "controller after what is under way; look with: clusterctl show "
-      "77770000aaaabbbb\n"))
-      << output.err;
+  EXPECT_THAT(RunProgram({"rollback", kApply, "--yes"}, world),
+              Ends(2, Err(EndsWith(Told("rollback", Worded("msg-run-cancelled",
+                                                           kRollback))))));
+  EXPECT_EQ(controller.cancelled_id(), kRollback);
 }
 
 TEST(RollbackCommandTest, NamesEveryMistake) {
-  const ProgramOutput output = RunProgram(
-      {"rollback", "XYZ", "--wave", "x", "--timeout", "y", "-o", "z"});
-  EXPECT_EQ(output.status, 3);
-  for (const char* text :
-       {"APPLY_ID: \"XYZ\", expected 4 to 16 characters 0-9 and a-f",
-        "--wave: \"x\"", "--timeout: \"y\"", "--output: \"z\"",
-        "--yes: is missing"}) {
-    EXPECT_TRUE(absl::StrContains(output.err, text)) << text << output.err;
-  }
+  EXPECT_THAT(
+      RunProgram(
+          {"rollback", "XYZ", "--wave", "x", "--timeout", "y", "-o", "z"}),
+      Ends(3, Err(Tells("msg-run-id-not-valid", "APPLY_ID", "XYZ")),
+           Err(HasSubstr("--wave: \"x\"")), Err(HasSubstr("--timeout: \"y\"")),
+           Err(HasSubstr("--output: \"z\"")), Err(Tells("msg-yes-missing"))));
 }
 
 }  // namespace

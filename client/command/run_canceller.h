@@ -1,5 +1,5 @@
 // Ctrl-C on an apply or rollback that a command follows: the controller
-// finishes the hosts at work and begins no further wave.
+// finishes the busy hosts and begins no further wave.
 #ifndef CLIENT_COMMAND_RUN_CANCELLER_H_
 #define CLIENT_COMMAND_RUN_CANCELLER_H_
 
@@ -13,9 +13,9 @@
 
 namespace clusterd {
 
-// Asks the controller to cancel the run, beside the call that follows it, as
-// soon as that is wanted and the run has an id. If the controller cannot be
-// reached, it also ends the followed call. Otherwise the user would wait for
+// Asks the controller to cancel the run, in parallel to the call that follows
+// it, once that is wanted and the run has an id. If the controller cannot be
+// reached, it also ends the followed call: otherwise the user would wait for
 // further waves. Safe for concurrent use.
 class RunCanceller {
  public:
@@ -29,7 +29,7 @@ class RunCanceller {
   void OnInterrupt() { AskIfDue(/*wanted=*/true, ""); }
   void OnRunId(const std::string& run_id) { AskIfDue(false, run_id); }
 
-  // Waits for the answer, at most kShortTimeout; asks nothing afterwards. Ok:
+  // Waits for the answer, at most kShortTimeout; sends nothing afterwards. Ok:
   // the controller accepted it; NotFound: it was not asked; otherwise why not.
   absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
 

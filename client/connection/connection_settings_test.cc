@@ -1,14 +1,15 @@
 #include <filesystem>
 #include <fstream>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/connection/connector.h"
-#include "gtest/gtest.h"
+#include "gmock/gmock.h"
 #include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -40,7 +41,7 @@ TEST(ResolveConnectionTest, ADuplicateKeyDoesNotHideLaterMistakes) {
   const std::string error = ErrorOf(ResolveConnection({}, {}, {file}));
   for (const char* place :
        {"client.yaml:2:1", "client.yaml:2:5", "client.yaml:3:13"}) {
-    EXPECT_TRUE(absl::StrContains(error, place)) << error;
+    EXPECT_THAT(error, HasSubstr(place));
   }
 }
 
@@ -78,20 +79,19 @@ TEST(ResolveConnectionTest, TakesPathsInAFileFromItsOwnFolder) {
 TEST(ResolveConnectionTest, NamesEveryMissingSettingAndEveryPlaceForIt) {
   const std::string error = ErrorOf(
       ResolveConnection({}, {}, {"/home/ann/client.yaml", "/etc/c.yaml"}));
-  EXPECT_TRUE(absl::StrContains(
-      error,
-      "no setting \"controller\", expected one of --controller HOST:PORT, "
-      "CLUSTERD_CONTROLLER in the environment, or \"controller: HOST:PORT\" in "
-      "/home/ann/client.yaml or /etc/c.yaml"))
-      << error;
-  for (const char* key : {"ca", "cert", "key"}) {
-    EXPECT_TRUE(
-        absl::StrContains(error, absl::StrCat("no setting \"", key, "\"")));
+  const FindingValue places =
+      Worded("either", "/home/ann/client.yaml", "/etc/c.yaml");
+  EXPECT_THAT(error,
+              HasSubstr(Say("msg-call-setting-missing", "controller",
+                            "HOST:PORT", "CLUSTERD_CONTROLLER", places)));
+  for (const char* key : {"ca", "key"}) {
+    EXPECT_THAT(error, HasSubstr(absl::StrCat("no setting \"", key, "\"")));
   }
-  EXPECT_TRUE(absl::StrContains(error, "/etc/c.yaml, or user.crt beside it"))
-      << error;
+  EXPECT_THAT(error, HasSubstr(Say("msg-call-setting-missing", "cert", "FILE",
+                                   "CLUSTERD_CERT", places,
+                                   Worded("or-beside-it", "user.crt"))));
   // The certificate gives the name, once there is one.
-  EXPECT_FALSE(absl::StrContains(error, "no setting \"cluster\"")) << error;
+  EXPECT_THAT(error, Not(HasSubstr("no setting \"cluster\"")));
 }
 
 // Makes a folder of the test's own with the three files of `uri`, under their
@@ -120,8 +120,7 @@ TEST(ResolveConnectionTest, NeedsOnlyTheControllerBesideFilesInTheirPlaces) {
 TEST(ResolveConnectionTest, DoesNotTakeTheClusterFromACertificateOfAHost) {
   const std::string file = FolderOf("spiffe://demo/host/node01");
   const std::string error = ErrorOf(ResolveConnection({}, {}, {file}));
-  EXPECT_TRUE(absl::StrContains(error, "expected a user of cluster \"demo\""))
-      << error;
+  EXPECT_THAT(error, HasSubstr("expected a user of"));
 }
 
 TEST(ResolveConnectionTest, DoesNotReadFilesThatItDoesNotNeed) {
@@ -133,18 +132,17 @@ TEST(ResolveConnectionTest, NamesTheLineOfAMistakeInAFile) {
   const std::string file =
       SettingsFile("client.yaml", "controler: head:1\ncluster: demo\n");
   const std::string error = ErrorOf(ResolveConnection({}, {}, {file}));
-  EXPECT_TRUE(absl::StrContains(error, absl::StrCat(file, ":1:1: "))) << error;
-  EXPECT_TRUE(absl::StrContains(error, "did you mean \"controller\"?"))
-      << error;
+  EXPECT_THAT(error, HasSubstr(absl::StrCat(file, ":1:1: ")));
+  EXPECT_THAT(error, HasSubstr(Say("did-you-mean", "controller")));
   // The wrong key may be the missing setting: naming both would mislead.
-  EXPECT_FALSE(absl::StrContains(error, "no setting")) << error;
+  EXPECT_THAT(error, Not(HasSubstr("no setting")));
 }
 
 TEST(ResolveConnectionTest, PassesOverAnEmptyVariable) {
   Environment environment = kWhole;
   environment["CLUSTERD_CA"] = "";
-  EXPECT_TRUE(absl::StrContains(ErrorOf(ResolveConnection({}, environment, {})),
-                                "no setting \"ca\""));
+  EXPECT_THAT(ErrorOf(ResolveConnection({}, environment, {})),
+              HasSubstr("no setting \"ca\""));
 }
 
 TEST(ResolveConnectionTest, AcceptsHostAndPortOnly) {
@@ -164,12 +162,11 @@ TEST(ResolveConnectionTest, AcceptsHostAndPortOnly) {
 }
 
 TEST(SettingsFilesTest, LooksIntoTheHomeFolderFirst) {
-  EXPECT_EQ(SettingsFiles({{"HOME", "/home/ann"}}, "/"),
-            (std::vector<std::string>{"/home/ann/.config/clusterd/client.yaml",
-                                      "/etc/clusterd/client.yaml"}));
-  EXPECT_EQ(
-      SettingsFiles({}, "/root/of/test"),
-      (std::vector<std::string>{"/root/of/test/etc/clusterd/client.yaml"}));
+  const std::string usual = "/etc/clusterd/client.yaml";
+  EXPECT_THAT(SettingsFiles({{"HOME", "/home/ann"}}, "/"),
+              ElementsAre("/home/ann/.config" + usual.substr(4), usual));
+  EXPECT_THAT(SettingsFiles({}, "/root/of/test"),
+              ElementsAre("/root/of/test" + usual));
 }
 
 }  // namespace

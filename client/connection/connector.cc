@@ -46,7 +46,7 @@ bool IsHostAndPort(absl::string_view text) {
 
 using SettingValues = std::map<std::string, std::string>;  // By key.
 
-// Adds the file's settings that `values` lacks.
+// Adds the settings of the file that `values` lacks.
 absl::Status ReadSettings(const std::string& file, SettingValues& values) {
   const absl::StatusOr<std::string> text =
       ReadTextFile(file, kMaxSettingsBytes);
@@ -67,7 +67,7 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
       });
 }
 
-// Sets the certificate or key beside the first file that has one there, if any.
+// Sets the certificate or key beside the first settings file that has one.
 void AddUsualFile(const ConnectionSetting& setting,
                   const std::vector<std::string>& files,
                   SettingValues& values) {
@@ -83,7 +83,7 @@ void AddUsualFile(const ConnectionSetting& setting,
 
 // A report of 10,000 hosts with findings on each is some 20 MB.
 constexpr int kMaxMessageBytes = 256 << 20;
-// Detects within a minute that a controller's machine is gone, also in an apply
+// Detects within a minute that a controller's machine is down, also in an apply
 // that takes hours. The controller allows a ping every 10 s.
 constexpr int kKeepaliveMs = 30'000;
 // Clients reconnect soon after a controller is back.
@@ -93,8 +93,8 @@ grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetUserAgentPrefix(absl::StrCat("clusterctl/", kClusterdVersion));
-  // The controller is inside the cluster, where an http_proxy of the admin's
-  // shell does not lead. DNS must not configure our calls.
+  // The controller is inside the cluster, which an http_proxy of the admin's
+  // shell cannot reach. DNS must not configure our calls.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   return arguments;

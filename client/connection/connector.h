@@ -51,7 +51,7 @@ std::vector<std::string> SettingsFiles(const Environment& environment,
                                        const std::string& root);
 
 // An empty variable counts as not set. Reads files only for settings that are
-// still open; skips missing files. InvalidArgument, a line per mistake:
+// still missing; skips missing files. InvalidArgument, with a line per mistake:
 //   - a setting is missing; the line names all places that were searched
 //   - the address is malformed
 //   - a file has an unknown key or is not a YAML mapping
@@ -69,7 +69,7 @@ class Connector {
   virtual absl::StatusOr<std::shared_ptr<grpc::Channel>> ToController(
       const ConnectionSettings& settings) = 0;
 
-  // The clusterd of this machine over its unix socket.
+  // The clusterd of this machine, over its unix socket.
   virtual absl::StatusOr<std::shared_ptr<grpc::Channel>> ToLocalDaemon(
       const std::string& socket_path) = 0;
 };

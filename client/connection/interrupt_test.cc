@@ -9,20 +9,15 @@ namespace clusterd {
 namespace {
 
 // rpc_client_test.cc tests the end of a running call.
-TEST(InterruptTest, FiresOnce) {
-  Interrupt interrupt;
-  EXPECT_FALSE(interrupt.fired());
-  EXPECT_TRUE(interrupt.Fire());
-  EXPECT_TRUE(interrupt.fired());
-  EXPECT_FALSE(interrupt.Fire());
-}
-
-TEST(InterruptTest, WakesWhoPolls) {
+TEST(InterruptTest, FiresOnceAndWakesWhoPolls) {
   Interrupt interrupt;
   pollfd wait = {interrupt.descriptor(), POLLIN, 0};
+  EXPECT_FALSE(interrupt.fired());
   EXPECT_EQ(poll(&wait, 1, 0), 0);
-  interrupt.Fire();
+  EXPECT_TRUE(interrupt.Fire());
+  EXPECT_TRUE(interrupt.fired());
   EXPECT_EQ(poll(&wait, 1, 0), 1);
+  EXPECT_FALSE(interrupt.Fire());
 }
 
 TEST(InterruptTest, DoesWhatWasSetLastAndAtOnceIfItCameEarlier) {

@@ -34,27 +34,27 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Runs the function of DeferTo, or otherwise that of Watch. False if it had
-  // fired before, and nothing waits for it any more.
+  // Runs the function of DeferTo, otherwise that of Watch. False if it had
+  // already fired, and no function is left to run.
   bool Fire() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The next Fire calls this once and drops it; the Fire after it fires. Null:
-  // the next one fires. It is called on the thread of Fire, under no lock, and
-  // must not block. It may still be called after a later DeferTo.
+  // The next Fire calls this once and drops it; the Fire after that fires.
+  // Null: the next one fires. It is called on the thread of Fire, under no
+  // lock, and must not block. It may still be called after a later DeferTo.
   void DeferTo(std::function<void()> instead) ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool fired() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Readable once it has fired, for poll() beside typed input. -1 if the system
-  // has no descriptor left, which poll() skips.
+  // has no free descriptor, which poll() skips.
   int descriptor() const { return descriptor_.get(); }
 
-  // Waits until it has fired; false if it had not after `timeout`.
+  // Waits until it has fired; false if it did not within `timeout`.
   bool Await(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Sets the function of Fire; calls it at once if Fire came earlier. Only the
-  // last one is called, and none runs when the next has been set. Must neither
-  // block nor use the interrupt.
+  // Sets the function that Fire calls; calls it at once if Fire came earlier.
+  // Only the last one is called, and none runs once the next has been set. It
+  // must neither block nor use the interrupt.
   void Watch(std::function<void()> on_fire) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -83,11 +83,11 @@ template <typename Event>
 using AnswerTo =
     std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;
 
-// Replaces the end of the call at Ctrl-C. Called as Interrupt describes, with a
+// Replaces what Ctrl-C does to the call. Called as Interrupt describes, with a
 // function that ends the call and may be called at any time.
 using OnInterrupt = std::function<void(std::function<void()> leave)>;
 
-// One deadline and one Ctrl-C for a call that is about to be made.
+// Sets one deadline and one Ctrl-C for a call that is about to be made.
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
                                                     Interrupt& interrupt);
 
@@ -103,10 +103,10 @@ absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
 
 // Keeps it until the process ends. If a thread of gRPC dropped the last
 // reference to a channel, its queue would wait in vain for that thread, and be
-// freed under it.
+// freed while the thread uses it.
 void KeepToTheEnd(std::shared_ptr<void> kept);
 
-// Fills in texts that answers have in words, in the language of the thread. All
+// Sets texts that answers have as words, in the language of the thread. All
 // errors are those of ExplainCall. One call at a time.
 template <typename Service>
 class RpcClient {
@@ -137,9 +137,9 @@ class RpcClient {
     return answer;
   }
 
-  // Asks beside a stream that is being read, and does not wait. Calls `done`, a
+  // Makes a call while a stream is being read, without waiting. Calls `done`, a
   // void(const grpc::Status&, Answer), on another thread, perhaps after the end
-  // of this client. Ctrl-C does not end it.
+  // of this client. Ctrl-C does not end the call.
   template <typename Request, typename Answer, typename Done>
   void AskBeside(void (Service::StubInterface::async_interface::*call)(
                      grpc::ClientContext*, const Request*, Answer*,
@@ -166,8 +166,8 @@ class RpcClient {
   // Reads a stream to its end. `on_event` gets every event but the answer, on
   // this thread. `what` is for messages, as in "ended the check with 0
   // answers". Besides the errors above, Internal if the stream ended well with
-  // no answer, or two. An answer whose stream broke afterwards is incomplete,
-  // and an error. An error says only that this side left: an apply that began
+  // no answer, or two. If the stream broke after an answer, that is incomplete,
+  // and an error. An error only ends the client's part: an apply that began
   // continues in the controller.
   template <typename Request, typename Event, typename OnEvent>
   absl::StatusOr<AnswerTo<Event>> Follow(
@@ -195,7 +195,7 @@ class RpcClient {
                  InternalWords("msg-call-answer-missing", what, answers));
   }
 
-  // The same for a stream of events alone; `on_event` may move from each.
+  // The same for a stream of only events; `on_event` may move from each.
   template <typename Request, typename Event, typename OnEvent>
   absl::Status ReadAll(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
                            grpc::ClientContext*, const Request&),

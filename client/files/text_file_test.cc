@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,13 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"
-#include "gmock/gmock.h"
+#include "config/identity/regular_file.h"
+#include "config/words/message.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
@@ -50,13 +50,10 @@ TEST(ReadTextFileTest, ReadsTheWholeFile) {
 
 TEST(ReadTextFileTest, NamesThePathOfWhatCannotBeRead) {
   const std::string folder = Folder();
-  const auto absent = ReadTextFile(folder + "/none");
-  EXPECT_TRUE(absl::IsNotFound(absent.status()));
-  EXPECT_EQ(absent.status().message(),
-            folder + "/none: No such file or directory");
-  const auto directory = ReadTextFile(folder);
-  EXPECT_TRUE(absl::IsInvalidArgument(directory.status()));
-  EXPECT_EQ(directory.status().message(), folder + ": not a regular file");
+  EXPECT_EQ(ReadTextFile(folder + "/none").status(),
+            FileStatus(folder + "/none", ENOENT));
+  EXPECT_EQ(ReadTextFile(folder).status(),
+            InvalidWords("msg-trust-not-regular", folder));
 }
 
 // No process writes to the FIFO, so that opening it would block for ever.
@@ -64,9 +61,8 @@ TEST(ReadTextFileTest, WaitsForNoFifo) {
   const std::string path = Folder() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   for (const std::string& name : {path, "/dev/fd/../../.." + path}) {
-    const auto read = ReadTextFile(name);
-    EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(read.status().message(), name + ": not a regular file");
+    EXPECT_EQ(ReadTextFile(name).status(),
+              InvalidWords("msg-trust-not-regular", name));
   }
 }
 
@@ -153,58 +149,43 @@ TEST(WriteTextFileTest, NeverReplacesADevice) {
 
 TEST(WriteTextFileTest, SaysThatTheFolderIsAbsent) {
   const std::string path = Folder() + "/none/f";
-  const absl::Status status = WriteTextFile(path, "x");
-  EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_EQ(status.message(), path + ": No such file or directory");
+  EXPECT_EQ(WriteTextFile(path, "x"), FileStatus(path, ENOENT));
 }
 
-class WriteNewFileTest : public ::testing::Test {
- protected:
-  WriteNewFileTest() : folder_(::testing::TempDir() + "/newfileXXXXXX") {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  std::string Path(const std::string& name) const {
-    return folder_ + "/" + name;
-  }
-  std::string folder_;
-};
-
-TEST_F(WriteNewFileTest, WritesAFileForThisUserOnly) {
-  ASSERT_TRUE(WriteNewFile(Path("a.jsonl"), "{}\n").ok());
-  std::ostringstream text;
-  text << std::ifstream(Path("a.jsonl")).rdbuf();
-  EXPECT_EQ(text.str(), "{}\n");
+TEST(WriteNewFileTest, WritesAFileForThisUserOnly) {
+  const std::string path = Folder() + "/a.jsonl";
+  ASSERT_TRUE(WriteNewFile(path, "{}\n").ok());
+  EXPECT_EQ(Content(path), "{}\n");
   struct stat info;
-  ASSERT_EQ(stat(Path("a.jsonl").c_str(), &info), 0);
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
-TEST_F(WriteNewFileTest, NeverWritesThroughWhatIsThere) {
-  ASSERT_TRUE(WriteNewFile(Path("a.jsonl"), "kept").ok());
-  ASSERT_EQ(symlink("/etc/passwd", Path("link").c_str()), 0);
-  ASSERT_EQ(symlink("nowhere", Path("dangling").c_str()), 0);
-  for (const char* name : {"a.jsonl", "link", "dangling"}) {
-    const absl::Status status = WriteNewFile(Path(name), "x");
-    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("exists"));
+TEST(WriteNewFileTest, NeverWritesThroughWhatIsThere) {
+  const std::string folder = Folder();
+  ASSERT_TRUE(WriteNewFile(folder + "/a.jsonl", "kept").ok());
+  fs::create_symlink("/etc/passwd", folder + "/link");
+  fs::create_symlink("nowhere", folder + "/dangling");
+  for (const char* name : {"/a.jsonl", "/link", "/dangling"}) {
+    EXPECT_EQ(WriteNewFile(folder + name, "x"),
+              PreconditionWords("msg-new-file-exists", folder + name));
   }
+  EXPECT_EQ(Content(folder + "/a.jsonl"), "kept");
 }
 
-TEST_F(WriteNewFileTest, SaysThatTheFolderIsMissing) {
-  EXPECT_TRUE(absl::IsNotFound(WriteNewFile(Path("no/such/a.jsonl"), "x")));
+TEST(WriteNewFileTest, SaysThatTheFolderIsMissing) {
+  const std::string path = Folder() + "/no/such/a.jsonl";
+  EXPECT_EQ(WriteNewFile(path, "x"), FileStatus(path, ENOENT));
 }
 
 TEST(CheckFileTargetTest, TellsWhereAFileCouldBeWritten) {
   const std::string folder = testing::TempDir();
   EXPECT_TRUE(CheckFileTarget(absl::StrCat(folder, "/absent")).ok());
   EXPECT_TRUE(CheckFileTarget("/dev/stdout").ok());
-  const absl::Status in_a_folders_place = CheckFileTarget(folder);
-  EXPECT_TRUE(absl::IsInvalidArgument(in_a_folders_place));
-  EXPECT_EQ(in_a_folders_place.message(),
-            absl::StrCat(folder, ": is a folder, expected a file"));
-  const absl::Status nowhere = CheckFileTarget("/nonexistent/file");
-  EXPECT_TRUE(absl::IsNotFound(nowhere));
-  EXPECT_EQ(nowhere.message(), "/nonexistent/file: No such file or directory");
+  EXPECT_EQ(CheckFileTarget(folder),
+            InvalidWords("msg-target-is-folder", folder));
+  EXPECT_EQ(CheckFileTarget("/nonexistent/file"),
+            FileStatus("/nonexistent/file", ENOENT));
 }
 
 }  // namespace

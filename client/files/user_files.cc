@@ -24,7 +24,7 @@ namespace {
 constexpr int kQuotedBytes = 200;
 constexpr size_t kMaxTypedBytes = 4096;
 
-// The file that `path` leads to; `path` itself if that does not exist yet.
+// The file that `path` refers to; `path` itself if that does not exist yet.
 std::string ResolvedPath(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path real = std::filesystem::canonical(path, unknown);
@@ -57,7 +57,7 @@ absl::Status Replace(const std::string& path, const std::string& target,
 bool IsWrittenInPlace(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0) return false;
-  // /dev/stdout may lead to a regular file that our own stdout still writes to.
+  // /dev/stdout may be a regular file to which our own stdout still writes.
   return absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/") ||
          !S_ISREG(info.st_mode);
 }
@@ -131,7 +131,7 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
   std::string line;
   while (line.size() < kMaxTypedBytes) {
     RETURN_IF_ERROR(AwaitInput(fd, cancel_fd));
-    // Reads single bytes: text behind the line must stay in the input.
+    // Read single bytes: text after the line must stay in the input.
     char next = 0;
     const ssize_t count = read(fd, &next, 1);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -144,7 +144,7 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
 }
 
 absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
-  // JSON cannot hold unknown fields. It holds all others.
+  // JSON can hold all but unknown fields.
   ClusterPlan known = plan;
   known.DiscardUnknownFields();
   if (PlanDigest(known) != PlanDigest(plan)) {

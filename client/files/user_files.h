@@ -33,11 +33,11 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          size_t max_bytes = kMaxTextFileBytes);
 
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and
-// syncs the folder. The file is then the old or the new one, whole. Follows a
-// symbolic link. An existing special file (/dev/stdout, a FIFO) is written in
-// place and never replaced. Otherwise the file gets `mode`, within umask.
-// NotFound if the folder does not exist; PermissionDenied for all other errors.
-// The message begins with the path.
+// syncs the folder. So the file is either the whole old or the whole new one.
+// Follows a symbolic link. An existing special file (/dev/stdout, a FIFO) is
+// written in place and never replaced. Otherwise the file gets `mode`, within
+// umask. NotFound if the folder does not exist; PermissionDenied for all other
+// errors. The message begins with the path.
 absl::Status WriteTextFile(const std::string& path, absl::string_view text,
                            mode_t mode = 0666);
 
@@ -48,13 +48,13 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text);
 
 // OK if WriteTextFile could write: `path` is not a folder, and is written in
 // place or is in a writable folder. NotFound, PermissionDenied or
-// InvalidArgument, the message beginning with the path.
+// InvalidArgument; the message begins with the path.
 absl::Status CheckFileTarget(const std::string& path);
 
 // Reads from `fd` up to the end of the line, and returns it without that end.
-// Cancelled as soon as `cancel_fd`, which Ctrl-C makes so, is readable
-// (negative: never); OutOfRange at the end of the input or after 4096 bytes;
-// Unavailable if it cannot be read.
+// Cancelled as soon as Ctrl-C makes `cancel_fd` readable (negative: never);
+// OutOfRange at the end of the input or after 4096 bytes; Unavailable if it
+// cannot be read.
 absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd);
 
 // 10,000 hosts of eight devices with 30 steps and 60 facts each are 160 MB, and
@@ -69,7 +69,7 @@ absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan);
 // types. Does not verify the digest.
 absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text);
 
-// The plan in a file, or of stdin for "-", with the digest verified. The errors
+// The plan in a file, or on stdin for "-", with the digest verified. The errors
 // of ReadTextFile, ParsePlanFile and VerifyPlan, with the path in front.
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path);
 

@@ -1,17 +1,14 @@
 #include "client/print/apply_table.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "client/print/history_table.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
@@ -28,13 +25,13 @@ namespace {
 constexpr int kKeyColumns = 7;
 constexpr int kEndColumns = 60;       // Folded names of one group.
 constexpr size_t kMaxEndGroups = 40;  // Keeps the worst.
-constexpr size_t kMaxDetails = 8;     // Residues and the like of one group.
+constexpr size_t kMaxDetails = 8;     // Of one group, e.g. residues.
 constexpr uint32_t kSchemaVersion = 1;
 
 struct OutcomeRow {
   ApplyResult::Outcome outcome;
   const char* words;
-  State apply;     // Verdict on an apply that ends so,
+  State apply;     // Verdict on such an apply,
   State rollback;  // and on a rollback.
   bool may_hold;   // The host may hold what the apply set.
 };
@@ -60,7 +57,7 @@ OutcomeRow RowOf(ApplyResult::Outcome outcome) {
   for (const OutcomeRow& row : kOutcomes) {
     if (row.outcome == outcome) return row;
   }
-  return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // A newer controller's.
+  return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // Of a newer controller.
 }
 
 // "2 steps", "2 steps, 1 already in place"; empty if there are none.
@@ -76,24 +73,21 @@ std::string StepsText(const ApplyResult& result) {
                           SayPart("apply-already", already)});
 }
 
-// The text behind the host: the error, or otherwise the steps. Drops the host's
-// name in front of the daemon's text, so that hosts fold.
+// The text behind the host: the error, or otherwise the steps.
 std::string EndText(const ApplyResult& result) {
-  if (result.error().empty()) return StepsText(result);
-  absl::string_view error = result.error();
-  absl::ConsumePrefix(&error, absl::StrCat(result.host(), ": "));
-  return std::string(error);
+  return result.error().empty() ? StepsText(result) : result.error();
 }
 
 using Detail = std::pair<std::string, std::string>;  // Its key and its text.
 
-// Remarks about one host besides its end.
+// Remarks about one host in addition to its end.
 std::vector<Detail> DetailsOf(const ApplyResult& result) {
   std::vector<Detail> details;
   for (const StepOutcome& step : result.steps()) {
-    if (step.detail().empty() ||
-        absl::StrContains(result.error(), step.detail()))
-      continue;
+    // The error is that of the step that failed.
+    const bool is_error =
+        step.state() == StepOutcome::FAILED && !result.error().empty();
+    if (is_error || step.detail().empty()) continue;
     details.push_back(
         {Say("apply-step"), Say("apply-step-detail", step.step(),
                                 StepWord(step.state()), step.detail())});
@@ -107,7 +101,7 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
   return details;
 }
 
-// A host's end: its state, its word, the text behind the host, and remarks.
+// A host's end: its state, its word, the text after the host, and remarks.
 using End = std::tuple<State, std::string, std::string, std::vector<Detail>>;
 using EndGroup = std::pair<End, std::vector<std::string>>;
 
@@ -222,16 +216,16 @@ void PrintWaves(const ApplyReport& report, Page& page) {
   const Waves waves(static_cast<size_t>(report.hosts_size()), report.canary(),
                     report.wave_size());
   if (waves.count() < 2) return;
+  const auto result_of = [&](size_t from, size_t to) {
+    return WaveResult(report, waves.begin(from), waves.begin(to));
+  };
   std::vector<Row> rows;
   for (size_t wave = 0; wave < waves.count();) {
     const size_t first = wave;
-    const std::string result =
-        WaveResult(report, waves.begin(first), waves.begin(first + 1));
+    const std::string result = result_of(first, first + 1);
     do {
       ++wave;
-    } while (wave < waves.count() &&
-             WaveResult(report, waves.begin(wave), waves.begin(wave + 1)) ==
-                 result);
+    } while (wave < waves.count() && result_of(wave, wave + 1) == result);
     std::vector<std::string> hosts;
     for (size_t i = waves.begin(first); i < waves.begin(wave); ++i) {
       hosts.push_back(report.hosts(static_cast<int>(i)).host());
@@ -242,8 +236,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
                            wave > first + 1 ? absl::StrCat("-", wave) : ""),
               waves.count())},
          {page.Safe(HostsText(hosts, kEndColumns))},
-         {page.Safe(
-             WaveResult(report, waves.begin(first), waves.begin(wave)))}});
+         {page.Safe(result_of(first, wave))}});
   }
   page.Title(Say("apply-waves"));
   page.PrintTable(rows, {/*indent=*/2, TableLayout::Last::kIsWrapped});
@@ -251,7 +244,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
 
 std::string ConfirmationOf(const ApplyReport& report) {
   return ConfirmationText(report.confirmation(), report.apply_id(),
-                          StandingWord(report) == "rolled back");
+                          StandingOf(report) == Standing::kRolledBack);
 }
 
 }  // namespace
@@ -276,15 +269,14 @@ std::string StepWord(StepOutcome::State state) {
 }
 
 State SupportedVerdict(const ApplyReport& report) {
-  std::set<State> ends;
+  State worst = report.hosts().empty() ? UNKNOWN : PASS;
   bool left_out = false;
   for (const ApplyResult& host : report.hosts()) {
-    ends.insert(HostEnd(host.outcome(), report.rollback()));
+    worst = WorseState(worst, HostEnd(host.outcome(), report.rollback()));
     left_out |= host.outcome() == ApplyResult::NOT_STARTED;
   }
-  if (ends.count(FAIL) > 0) return FAIL;
-  if (ends.count(UNKNOWN) > 0 || ends.empty() ||
-      report.schema_version() != kSchemaVersion) {
+  if (worst == FAIL) return FAIL;
+  if (worst == UNKNOWN || report.schema_version() != kSchemaVersion) {
     return UNKNOWN;
   }
   if (report.outcome() == ApplyReport::STOPPED) return FAIL;
@@ -293,29 +285,30 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  std::string outcome = StandingWord(report);
-  if (outcome.empty() && report.outcome() != ApplyReport::OUTCOME_UNSPECIFIED) {
-    outcome =
-        absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
-  }
-  if (outcome == "succeeded") {
+  const Standing standing = StandingOf(report);
+  ApplyReport::Outcome outcome = report.outcome();
+  if (standing == Standing::kAsTheRunEnded) {
     const State verdict = SupportedVerdict(report);
-    outcome = verdict == PASS ? outcome : verdict == FAIL ? "stopped" : "";
+    if (outcome == ApplyReport::SUCCEEDED && verdict != PASS) {
+      outcome = verdict == FAIL ? ApplyReport::STOPPED
+                                : ApplyReport::OUTCOME_UNSPECIFIED;
+    }
+    if (outcome == ApplyReport::OUTCOME_UNSPECIFIED ||
+        !ApplyReport::Outcome_IsValid(outcome)) {
+      return Say("apply-no-complete-answer");
+    }
   }
-  return outcome.empty() ? Say("apply-no-complete-answer")
-                         : absl::AsciiStrToUpper(OutcomeText(outcome));
+  return absl::AsciiStrToUpper(OutcomeText(OutcomeName(standing, outcome)));
 }
 
 bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
 
 bool LeftChanges(const ApplyReport& report) {
-  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) {
-    return false;
-  }
-  return absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
-    return host.outcome() != ApplyResult::OUTCOME_UNSPECIFIED &&
-           MayHold(host.outcome());
-  });
+  return !report.rollback() && report.outcome() != ApplyReport::RUNNING &&
+         absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
+           return host.outcome() != ApplyResult::OUTCOME_UNSPECIFIED &&
+                  MayHold(host.outcome());
+         });
 }
 
 std::string ConfirmationText(const Confirmation& confirmation,
@@ -334,7 +327,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
                  deadline, SayPart("apply-waits-for", confirmation.waits_for()),
                  apply_id);
     case Confirmation::CONFIRMED:
-      return ConfirmedText(confirmation);
+      return ValueText(ConfirmedWords(confirmation));
     case Confirmation::GOES_BACK:
       return Say(is_back ? "apply-reverted" : "apply-reverts", deadline);
     default:
@@ -345,10 +338,10 @@ std::string ConfirmationText(const Confirmation& confirmation,
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
   Page page(style, out);
-  out << JoinParts(", ",
-                   {SayPart("report-cluster", page.Strong(report.cluster())),
-                    page.Safe(RunText(report))})
-      << "\n";
+  page.Whole(
+      "",
+      JoinParts(", ", {SayPart("report-cluster", page.Strong(report.cluster())),
+                       page.Safe(RunText(report))}));
   page.PrintNotes(report.notes());
   PrintHosts(report, page);
   PrintWaves(report, page);
@@ -375,9 +368,7 @@ std::string WaveText(const ApplyWave& wave) {
   const bool begins = wave.result().empty();
   return Say(begins ? "apply-wave-begins" : "apply-wave-ended", wave.wave(),
              wave.waves(),
-             begins ? HostsText({wave.hosts().begin(), wave.hosts().end()},
-                                kEndColumns)
-                    : wave.result());
+             begins ? HostsText(wave.hosts(), kEndColumns) : wave.result());
 }
 
 std::string CancelText(const CancelResponse& cancelled) {

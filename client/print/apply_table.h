@@ -59,14 +59,14 @@ State SupportedVerdict(const ApplyReport& report);
 // later state: "CONFIRMED", "ROLLED BACK". "SUCCEEDED" needs the verdict PASS.
 std::string RunWord(const ApplyReport& report);
 
-// The host may hold changes of this apply, so that a rollback asks it: applied,
-// lost, without an end, or undone with residues.
+// True if the host may have changes of this apply, so that a rollback asks it:
+// applied, lost, without an end, or undone with residues.
 bool MayHold(ApplyResult::Outcome outcome);
 
-// `clusterctl rollback` may have something to undo; false while the apply runs.
+// True if `clusterctl rollback` may have something to undo; not while it runs.
 bool LeftChanges(const ApplyReport& report);
 
-// State of an apply with automatic rollback; empty for one that stays:
+// The state of an apply with automatic rollback; empty for a permanent one:
 //   "rolls back at 2026-11-27 … UTC; to keep it, run: clusterctl confirm 3fa2…"
 //   "… unless its check passes first; waits for node07 to attach again"
 //   "confirmed by ann; not yet notified: node07"

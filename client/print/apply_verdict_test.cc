@@ -2,41 +2,51 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/print/apply_table.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/golden.h"
 #include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
 namespace {
 
-struct EndCase {
-  ApplyResult::Outcome outcome;
-  State apply;
-  State rollback;
-};
+constexpr char kIncomplete[] = "NO COMPLETE ANSWER";
+constexpr char kPartly[] = "PARTLY ROLLED BACK";
+constexpr char kBack[] = "ROLLED BACK";
 
-class HostEndTest : public testing::TestWithParam<EndCase> {};
+using Host = ApplyResult;
+using Run = ApplyReport;
 
-TEST_P(HostEndTest, IsAsTheTableSays) {
-  EXPECT_EQ(HostEnd(GetParam().outcome, false), GetParam().apply);
-  EXPECT_EQ(HostEnd(GetParam().outcome, true), GetParam().rollback);
+TEST(HostEndTest, IsAsTheTableSays) {
+  const struct {
+    Host::Outcome outcome;
+    State apply;
+    State rollback;
+    // Whether the host is not known to be as before.
+    bool may_hold;
+  } kCases[] = {{Host::OUTCOME_UNSPECIFIED, UNKNOWN, UNKNOWN, true},
+                {Host::APPLIED, PASS, FAIL, true},
+                {Host::NOTHING_TO_DO, PASS, PASS, false},
+                {Host::UNDONE, FAIL, FAIL, false},
+                {Host::ROLLED_BACK, SKIPPED, PASS, false},
+                {Host::UNDONE_WITH_RESIDUES, FAIL, FAIL, true},
+                {Host::ROLLED_BACK_WITH_RESIDUES, FAIL, FAIL, true},
+                {Host::REFUSED, FAIL, FAIL, false},
+                {Host::NOT_STARTED, SKIPPED, SKIPPED, false},
+                {Host::LOST, UNKNOWN, UNKNOWN, true},
+                {Host::RUNNING, UNKNOWN, UNKNOWN, true},
+                {static_cast<Host::Outcome>(17), UNKNOWN, UNKNOWN, false}};
+  for (const auto& [outcome, apply, rollback, may_hold] : kCases) {
+    SCOPED_TRACE(OutcomeWord(outcome));
+    EXPECT_EQ(HostEnd(outcome, false), apply);
+    EXPECT_EQ(HostEnd(outcome, true), rollback);
+    EXPECT_EQ(MayHold(outcome), may_hold);
+    // What a rollback could take back.
+    EXPECT_EQ(LeftChanges(ReportOf(Run::STOPPED, {ResultOf("a", outcome)})),
+              may_hold && outcome != Host::OUTCOME_UNSPECIFIED);
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Outcomes, HostEndTest,
-    testing::Values(EndCase{ApplyResult::OUTCOME_UNSPECIFIED, UNKNOWN, UNKNOWN},
-                    EndCase{ApplyResult::APPLIED, PASS, FAIL},
-                    EndCase{ApplyResult::NOTHING_TO_DO, PASS, PASS},
-                    EndCase{ApplyResult::UNDONE, FAIL, FAIL},
-                    EndCase{ApplyResult::ROLLED_BACK, SKIPPED, PASS},
-                    EndCase{ApplyResult::UNDONE_WITH_RESIDUES, FAIL, FAIL},
-                    EndCase{ApplyResult::ROLLED_BACK_WITH_RESIDUES, FAIL, FAIL},
-                    EndCase{ApplyResult::REFUSED, FAIL, FAIL},
-                    EndCase{ApplyResult::NOT_STARTED, SKIPPED, SKIPPED},
-                    EndCase{ApplyResult::LOST, UNKNOWN, UNKNOWN},
-                    EndCase{ApplyResult::RUNNING, UNKNOWN, UNKNOWN},
-                    EndCase{static_cast<ApplyResult::Outcome>(17), UNKNOWN,
-                            UNKNOWN}));
 
 TEST(OutcomeWordTest, HasAWordOfItsOwnForEachOutcome) {
   std::set<std::string> words;
@@ -49,76 +59,41 @@ TEST(OutcomeWordTest, HasAWordOfItsOwnForEachOutcome) {
   EXPECT_EQ(OutcomeWord(static_cast<ApplyResult::Outcome>(17)), "outcome 17");
 }
 
-struct RunCase {
-  ApplyReport::Outcome outcome;
-  std::vector<ApplyResult::Outcome> hosts;
-  State verdict;
-  const char* word;
-};
-
-class RunVerdictTest : public testing::TestWithParam<RunCase> {};
-
-TEST_P(RunVerdictTest, IsNeverBetterThanTheHosts) {
-  std::vector<ApplyResult> hosts;
-  for (const ApplyResult::Outcome outcome : GetParam().hosts) {
-    hosts.push_back(ResultOf("server0", outcome));
+TEST(RunVerdictTest, IsNeverBetterThanTheHosts) {
+  const struct {
+    Run::Outcome outcome;
+    std::vector<Host::Outcome> hosts;
+    State verdict;
+    const char* word;
+  } kCases[] = {
+      {Run::SUCCEEDED, {Host::APPLIED, Host::NOTHING_TO_DO}, PASS, "SUCCEEDED"},
+      {Run::SUCCEEDED, {Host::APPLIED, Host::UNDONE}, FAIL, "STOPPED"},
+      {Run::SUCCEEDED, {Host::APPLIED, Host::LOST}, UNKNOWN, kIncomplete},
+      {Run::SUCCEEDED, {Host::APPLIED, Host::NOT_STARTED}, FAIL, "STOPPED"},
+      {Run::SUCCEEDED, {Host::APPLIED, Host::ROLLED_BACK}, PASS, kPartly},
+      {Run::SUCCEEDED, {Host::ROLLED_BACK, Host::NOTHING_TO_DO}, PASS, kBack},
+      {Run::STOPPED, {Host::ROLLED_BACK, Host::UNDONE}, FAIL, kBack},
+      {Run::SUCCEEDED, {}, UNKNOWN, kIncomplete},
+      {Run::STOPPED,
+       {Host::APPLIED, Host::REFUSED, Host::LOST},
+       FAIL,
+       "STOPPED"},
+      {Run::STOPPED, {Host::LOST, Host::NOT_STARTED}, UNKNOWN, "STOPPED"},
+      {Run::STOPPED, {Host::APPLIED}, FAIL, "STOPPED"},
+      {Run::INTERRUPTED, {Host::APPLIED}, UNKNOWN, "INTERRUPTED"},
+      {Run::RUNNING, {Host::APPLIED}, UNKNOWN, "RUNNING"},
+      {Run::OUTCOME_UNSPECIFIED, {Host::APPLIED}, UNKNOWN, kIncomplete}};
+  for (const auto& each : kCases) {
+    std::vector<ApplyResult> hosts;
+    for (const Host::Outcome outcome : each.hosts) {
+      hosts.push_back(ResultOf("server0", outcome));
+    }
+    const ApplyReport report = ReportOf(each.outcome, hosts);
+    SCOPED_TRACE(report.ShortDebugString());
+    EXPECT_EQ(SupportedVerdict(report), each.verdict);
+    EXPECT_EQ(RunWord(report), each.word);
   }
-  const ApplyReport report = ReportOf(GetParam().outcome, hosts);
-  EXPECT_EQ(SupportedVerdict(report), GetParam().verdict);
-  EXPECT_EQ(RunWord(report), GetParam().word);
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Runs, RunVerdictTest,
-    testing::Values(
-        RunCase{ApplyReport::SUCCEEDED,
-                {ApplyResult::APPLIED, ApplyResult::NOTHING_TO_DO},
-                PASS,
-                "SUCCEEDED"},
-        RunCase{ApplyReport::SUCCEEDED,
-                {ApplyResult::APPLIED, ApplyResult::UNDONE},
-                FAIL,
-                "STOPPED"},
-        RunCase{ApplyReport::SUCCEEDED,
-                {ApplyResult::APPLIED, ApplyResult::LOST},
-                UNKNOWN,
-                "NO COMPLETE ANSWER"},
-        RunCase{ApplyReport::SUCCEEDED,
-                {ApplyResult::APPLIED, ApplyResult::NOT_STARTED},
-                FAIL,
-                "STOPPED"},
-        RunCase{ApplyReport::SUCCEEDED,
-                {ApplyResult::APPLIED, ApplyResult::ROLLED_BACK},
-                PASS,
-                "PARTLY ROLLED BACK"},
-        RunCase{ApplyReport::SUCCEEDED,
-                {ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO},
-                PASS,
-                "ROLLED BACK"},
-        RunCase{ApplyReport::STOPPED,
-                {ApplyResult::ROLLED_BACK, ApplyResult::UNDONE},
-                FAIL,
-                "ROLLED BACK"},
-        RunCase{ApplyReport::SUCCEEDED, {}, UNKNOWN, "NO COMPLETE ANSWER"},
-        RunCase{ApplyReport::STOPPED,
-                {ApplyResult::APPLIED, ApplyResult::REFUSED, ApplyResult::LOST},
-                FAIL,
-                "STOPPED"},
-        RunCase{ApplyReport::STOPPED,
-                {ApplyResult::LOST, ApplyResult::NOT_STARTED},
-                UNKNOWN,
-                "STOPPED"},
-        RunCase{ApplyReport::STOPPED, {ApplyResult::APPLIED}, FAIL, "STOPPED"},
-        RunCase{ApplyReport::INTERRUPTED,
-                {ApplyResult::APPLIED},
-                UNKNOWN,
-                "INTERRUPTED"},
-        RunCase{
-            ApplyReport::RUNNING, {ApplyResult::APPLIED}, UNKNOWN, "RUNNING"},
-        RunCase{ApplyReport::OUTCOME_UNSPECIFIED,
-                {ApplyResult::APPLIED},
-                UNKNOWN,
-                "NO COMPLETE ANSWER"}));
 
 TEST(RunVerdictTest, SaysThatAnApplyWasConfirmed) {
   ApplyReport report =
@@ -134,95 +109,54 @@ TEST(RunVerdictTest, SaysThatAnApplyWasConfirmed) {
   EXPECT_EQ(RunWord(report), "ROLLED BACK");
   report.set_rollback(true);
   EXPECT_EQ(RunWord(report), "SUCCEEDED");
-}
-
-TEST(RunVerdictTest, DoesNotTrustANewerSchema) {
-  ApplyReport report =
-      ReportOf(ApplyReport::SUCCEEDED, {ResultOf("a", ApplyResult::APPLIED)});
+  // A newer schema is not trusted.
   report.set_schema_version(2);
   EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
 }
 
-TEST(MayHoldTest, IsForEveryHostThatIsNotKnownToBeAsBefore) {
-  EXPECT_TRUE(MayHold(ApplyResult::APPLIED));
-  EXPECT_TRUE(MayHold(ApplyResult::LOST));
-  EXPECT_TRUE(MayHold(ApplyResult::OUTCOME_UNSPECIFIED));
-  EXPECT_TRUE(MayHold(ApplyResult::UNDONE_WITH_RESIDUES));
-  EXPECT_TRUE(MayHold(ApplyResult::ROLLED_BACK_WITH_RESIDUES));
-  for (const ApplyResult::Outcome outcome :
-       {ApplyResult::NOT_STARTED, ApplyResult::REFUSED, ApplyResult::UNDONE,
-        ApplyResult::NOTHING_TO_DO}) {
-    EXPECT_FALSE(MayHold(outcome)) << OutcomeWord(outcome);
-  }
-}
-
-TEST(LeftChangesTest, IsWhatARollbackCouldTakeBack) {
-  const auto left = [](ApplyResult::Outcome outcome) {
-    return LeftChanges(
-        ReportOf(ApplyReport::STOPPED, {ResultOf("server0", outcome)}));
-  };
-  EXPECT_TRUE(left(ApplyResult::APPLIED));
-  EXPECT_TRUE(left(ApplyResult::LOST));
-  EXPECT_TRUE(left(ApplyResult::UNDONE_WITH_RESIDUES));
-  EXPECT_FALSE(left(ApplyResult::OUTCOME_UNSPECIFIED));
-  EXPECT_FALSE(left(ApplyResult::UNDONE));
-  EXPECT_FALSE(left(ApplyResult::REFUSED));
-  EXPECT_FALSE(left(ApplyResult::NOT_STARTED));
-  EXPECT_FALSE(LeftChanges(ReportOf(
-      ApplyReport::RUNNING, {ResultOf("server0", ApplyResult::APPLIED)})));
-  ApplyReport rollback =
-      ReportOf(ApplyReport::STOPPED, {ResultOf("server0", ApplyResult::LOST)});
+TEST(LeftChangesTest, AreNoneOfARunningApplyAndOfARollback) {
+  EXPECT_FALSE(
+      LeftChanges(ReportOf(Run::RUNNING, {ResultOf("a", Host::APPLIED)})));
+  ApplyReport rollback = ReportOf(Run::STOPPED, {ResultOf("a", Host::LOST)});
   rollback.set_rollback(true);
   EXPECT_FALSE(LeftChanges(rollback));
 }
 
 TEST(ConfirmationTextTest, SaysHowItStands) {
-  Confirmation confirmation;
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
-  confirmation.set_deadline_ms(1700000000000);
-  confirmation.set_confirmed_by("bob");
-  confirmation.set_state(Confirmation::PENDING);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back at 2023-11-14 22:13:20 UTC; to keep it, run: "
-            "clusterctl confirm 3fa2");
-  confirmation.set_waits_for("a person");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back at 2023-11-14 22:13:20 UTC; waits for a person; to "
-            "keep it, run: clusterctl confirm 3fa2");
-  confirmation.clear_waits_for();
-  confirmation.set_automatic(true);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back at 2023-11-14 22:13:20 UTC unless its check passes "
-            "first");
-  confirmation.set_state(Confirmation::CONFIRMED);
-  confirmation.add_untold("node07");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "confirmed by bob; not yet notified: node07");
-  confirmation.set_deadlines_passed(true);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "confirmed by bob; will roll back when reconnected: node07");
-  confirmation.set_state(Confirmation::GOES_BACK);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back automatically: not confirmed by 2023-11-14 22:13:20 "
-            "UTC");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2", /*is_back=*/true),
-            "rolled back automatically: not confirmed by 2023-11-14 22:13:20 "
-            "UTC");
-  confirmation.set_state(Confirmation::NOT_NEEDED);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
+  ExpectGoldenInBoth("tables/confirmation", [] {
+    std::string text;
+    Confirmation confirmation;
+    const auto add = [&](bool is_back = false) {
+      absl::StrAppend(&text, ConfirmationText(confirmation, "3fa2", is_back),
+                      "\n");
+    };
+    confirmation.set_deadline_ms(1700000000000);
+    confirmation.set_confirmed_by("bob");
+    confirmation.set_state(Confirmation::PENDING);
+    add();
+    confirmation.set_waits_for("a person");
+    add();
+    confirmation.clear_waits_for();
+    confirmation.set_automatic(true);
+    add();
+    confirmation.set_state(Confirmation::CONFIRMED);
+    add();
+    confirmation.add_untold("node07");
+    add();
+    confirmation.set_deadlines_passed(true);
+    add();
+    confirmation.set_state(Confirmation::GOES_BACK);
+    add();
+    add(/*is_back=*/true);
+    return text;
+  });
 }
 
-TEST(ConfirmationTextTest, SpeaksChinese) {
-  const InLanguage chinese(Language::kChinese);
+TEST(ConfirmationTextTest, IsEmptyWhereNoneIsNeeded) {
   Confirmation confirmation;
-  confirmation.set_deadline_ms(1700000000000);
-  confirmation.set_state(Confirmation::PENDING);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "将于 2023-11-14 22:13:20 UTC "
-            "回退；如需保留，执行：clusterctl confirm 3fa2");
-  confirmation.set_state(Confirmation::CONFIRMED);
-  confirmation.set_confirmed_by("bob");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "已由 bob 确认");
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
+  confirmation.set_state(Confirmation::NOT_NEEDED);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
 }
 
 }  // namespace

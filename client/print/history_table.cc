@@ -7,9 +7,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
+#include "config/values/value_error.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -60,7 +60,7 @@ void PrintChange(const ReportDiff::Change& change, Page& page) {
   page.Whole(Say("list-fix"), page.SafeLines(change.fix()));
 }
 
-// "2025-01-01 01:00 +01:00" in that zone, which a row has room for.
+// "2025-01-01 01:00 +01:00" in that zone, as long as a row allows.
 constexpr char kMinute[] = "%Y-%m-%d %H:%M %Ez";
 constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
 std::string MomentText(const char* format, int64_t unix_ms,
@@ -94,8 +94,7 @@ void PrintHosts(const char* words,
                 const google::protobuf::RepeatedPtrField<std::string>& hosts,
                 Page& page) {
   if (hosts.empty()) return;
-  page.Wrapped(Say(words),
-               page.Safe(HostsText({hosts.begin(), hosts.end()}, 200)));
+  page.Wrapped(Say(words), page.Safe(HostsText(hosts, 200)));
 }
 
 std::string Summary(const HistoryEntry& entry) {
@@ -111,17 +110,20 @@ std::string Summary(const HistoryEntry& entry) {
              entry.force() ? Say("history-forced") : ""});
 }
 
+// The states that outcomes of HistoryEntry stand for; all others are WARN.
+constexpr std::pair<absl::string_view, State> kOutcomeStates[] = {
+    {"pass", PASS},          {"succeeded", PASS},  {"confirmed", PASS},
+    {"empty", PASS},         {"fail", FAIL},       {"stopped", FAIL},
+    {"blocked", FAIL},       {"unknown", UNKNOWN}, {"cancelled", UNKNOWN},
+    {"interrupted", UNKNOWN}};
+
 Paint OutcomePaint(const std::string& outcome) {
-  const auto is_one = [&](std::initializer_list<absl::string_view> words) {
-    return absl::c_linear_search(words, outcome);
-  };
-  if (is_one({"pass", "succeeded", "confirmed", "empty"})) return Paint::kGreen;
-  if (is_one({"fail", "stopped", "blocked"})) return Paint::kRed;
-  return is_one({"unknown", "interrupted", "cancelled"}) ? Paint::kMagenta
-                                                         : Paint::kYellow;
+  const auto* const found = absl::c_find_if(
+      kOutcomeStates, [&](const auto& each) { return each.first == outcome; });
+  return StatePaint(found == std::end(kOutcomeStates) ? WARN : found->second);
 }
 
-// Least columns for a summary in the row; with less room it goes below.
+// The least columns for a summary in the row; with less room it goes below.
 constexpr int kSummaryColumns = 30;
 constexpr int kActorColumns = 12;  // For an actor in the row.
 
@@ -190,11 +192,9 @@ FindingValue HistoryKindWords(HistoryKind kind) {
 }
 
 std::string OutcomeText(const std::string& outcome) {
-  constexpr char kPrefix[] = "history-outcome-";
-  // Without words, a row's name comes back.
-  return std::string(absl::StripPrefix(
-      Say(absl::StrCat(kPrefix, absl::StrReplaceAll(outcome, {{" ", "-"}}))),
-      kPrefix));
+  const std::string row = absl::StrCat(
+      "history-outcome-", absl::StrReplaceAll(outcome, {{" ", "-"}}));
+  return FindWords(row) == nullptr ? outcome : Say(row);
 }
 
 void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,

@@ -34,7 +34,7 @@ void PrintChanges(const ReportDiff& diff, size_t most, Page& page);
 // "check", "plan", "apply", "rollback"; "kind 17" for an unknown one.
 FindingValue HistoryKindWords(HistoryKind kind);
 
-// An entry's end, in words; unchanged if this program does not know it.
+// An entry's outcome in words; unchanged if this program does not know it.
 std::string OutcomeText(const std::string& outcome);
 
 // Every text is made safe for a terminal.

@@ -21,10 +21,10 @@ namespace clusterd {
 namespace {
 
 constexpr int kHostsColumns = 60;
-// Most lines of one table, for clusters where every host differs.
+// The most lines of one table, for clusters where every host differs.
 constexpr size_t kMaxGroups = 40;
 
-// Prints a row for each group. The worst groups stand last and are kept.
+// Prints a row for each group. The worst groups are last and are kept.
 template <typename Groups, typename RowOf>
 void PrintGroups(const Groups& groups, Row head, const RowOf& row_of,
                  Page& page) {
@@ -76,7 +76,7 @@ bool HasDrift(const HostEntry& host) {
   return !host.drift().value().drifts().empty();
 }
 
-// "2 drifted"; empty: no drift, or the host never reported any.
+// "2 drifted"; empty if there is no drift, or the host never reported any.
 std::string DriftRemark(const DriftFact& drift) {
   if (drift.has_missing()) {
     return Say("hosts-drift-unknown", WhyMissing(drift.missing()));
@@ -87,7 +87,7 @@ std::string DriftRemark(const DriftFact& drift) {
                           SayPart("hosts-more-drifts", drifts.left_out())});
 }
 
-// About the certificate of the host's stream; empty: it does not end soon.
+// About the certificate of the host's stream; empty: it does not expire soon.
 std::string CertificateRemark(const HostEntry& host, absl::Time now) {
   const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
   const absl::Duration notice =
@@ -109,7 +109,7 @@ std::string Remark(const HostEntry& host, absl::Time now) {
        DriftRemark(host.drift()), CertificateRemark(host, now)});
 }
 
-// Presence, version, remark, and whether the host was never seen.
+// Presence, version, remark, and if the host was never seen.
 using GroupKey = std::tuple<Presence, std::string, std::string, bool>;
 
 struct HostGroup {
@@ -204,7 +204,7 @@ size_t TrustRowOf(CertificateEntry::State state) {
   for (size_t row = 0; row < std::size(kTrustStates); ++row) {
     if (kTrustStates[row].state == state) return row;
   }
-  return 2;  // A state of a newer controller: nothing is known.
+  return 2;  // A newer controller's: unknown.
 }
 
 std::string UntilText(int64_t unix_ms) {
@@ -277,9 +277,8 @@ std::string HostsShort(const ListHostsResponse& response,
   for (const HostEntry& host : response.hosts()) {
     hosts_of[PresenceOf(host)].push_back(host.host());
     if (HasDrift(host)) drifted.push_back(host.host());
-    if (!host.in_spec()) continue;
-    ++in_spec;
-    if (host.attached()) ++attached;
+    in_spec += host.in_spec();
+    attached += host.in_spec() && host.attached();
   }
   if (state.has_value()) {
     const auto& hosts = hosts_of[static_cast<Presence>(*state)];
@@ -347,17 +346,14 @@ void PrintTokens(const ListTokensResponse& tokens, const Style& style,
           now < end ? Paint::kNone : Paint::kDim},
          {page.Safe(token.creator())}});
   }
-  if (rows.size() == 1) {
-    out << Say("hosts-no-tokens") << "\n";
-    return;
-  }
+  if (rows.size() == 1) return page.Whole("", Say("hosts-no-tokens"));
   page.PrintTable(rows, {});
 }
 
 void PrintCertificates(const ListCertificatesResponse& certificates,
                        const Style& style, absl::Time now, std::ostream& out) {
   Page page(style, out);
-  // State, end to the minute, serial of a host alone, remark.
+  // State, end to the minute, serial (if the host is alone), remark.
   using Key = std::tuple<size_t, std::string, std::string>;
   std::map<Key, std::vector<const CertificateEntry*>> groups;
   for (const CertificateEntry& entry : certificates.certificates()) {
@@ -380,11 +376,10 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
       page);
   for (const OwnCertificate& own : certificates.own()) {
     const absl::Time end = absl::FromUnixMillis(own.ends_ms());
-    out << page.Safe(Say(own.ends_ms() == 0           ? "hosts-own-unknown"
-                         : end - now <= kByHandNotice ? "hosts-own-by-hand"
-                                                      : "hosts-own",
-                         own.what(), UntilText(own.ends_ms())))
-        << "\n";
+    const char* const row = own.ends_ms() == 0           ? "hosts-own-unknown"
+                            : end - now <= kByHandNotice ? "hosts-own-by-hand"
+                                                         : "hosts-own";
+    page.Whole("", page.Safe(Say(row, own.what(), UntilText(own.ends_ms()))));
   }
   out << "\n"
       << JoinParts(": ", {page.Safe(certificates.cluster()),

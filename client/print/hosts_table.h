@@ -34,7 +34,7 @@ namespace clusterd {
 void PrintHostsTable(const ListHostsResponse& hosts, const Style& style,
                      absl::Time now, std::ostream& out);
 
-// The states of hosts, as --state takes them.
+// The states of hosts that --state takes.
 std::vector<absl::string_view> HostStateNames();
 
 // Removes hosts that are not in this state of HostStateNames.
@@ -51,7 +51,7 @@ std::string HostsShort(const ListHostsResponse& hosts,
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
                     absl::Time now, std::ostream& out);
 
-// The command that joins a host. `controller`: the user's HOST:PORT for it.
+// The command that joins a host. `controller` is the user's HOST:PORT for it.
 std::string JoinLine(const CreateTokenResponse& made,
                      const std::string& controller);
 

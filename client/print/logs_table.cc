@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "config/rules/error_codes.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -20,10 +21,6 @@ namespace {
 constexpr int kHostColumns = 40;
 constexpr int kKeyColumns = 5;
 
-std::string HostsOf(const LogCode& code) {
-  return HostsText({code.hosts().begin(), code.hosts().end()}, kHostColumns);
-}
-
 std::string Head(absl::string_view words) {
   return absl::StrCat("  ", Padded(Say(words), kKeyColumns), "  ");
 }
@@ -32,7 +29,7 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   page.Wrapped(
       absl::StrCat(page.Strong(code.code()), "  "),
       JoinParts(": ", {Say("logs-lines-on", Count(code.lines(), "line"),
-                           page.Safe(HostsOf(code))),
+                           page.Safe(HostsText(code.hosts(), kHostColumns))),
                        code.meaning()}));
   for (const LogsOfHost& host : answer.hosts()) {
     const LogHit* const first =
@@ -63,9 +60,11 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
   for (const LogsOfHost& host : answer.hosts()) {
     if (!host.error().empty()) by_text[host.error()].push_back(host.host());
     if (host.logs().has_missing()) {
-      by_text[host.logs().missing().detail()].push_back(host.host());
+      by_text[ValueText(DetailOf(host.logs().missing()))].push_back(
+          host.host());
     }
-    for (const std::string& note : host.logs().notes()) {
+    for (const std::string& note :
+         TextsOf(host.logs().notes_words(), host.logs().notes())) {
       by_text[note].push_back(host.host());
     }
   }
@@ -140,7 +139,7 @@ void AddDetails(const LogHit& hit, const Ends& ends, std::set<std::string>* tls,
   }
 }
 
-// Every host was read, and none has a log file.
+// True if every host was read, and none has a log file.
 bool AreNone(const LogsAnswer& answer) {
   return CountUnread(answer) == 0 &&
          absl::c_all_of(answer.hosts(), [](const LogsOfHost& host) {
@@ -151,7 +150,7 @@ bool AreNone(const LogsAnswer& answer) {
 }  // namespace
 
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
-  // A host may send anything.
+  // A host may send any text as a code.
   static const LazyRE2 kCode = {R"(E[A-Z]\d{4})"};
   const Ends ends(spec, *answer);
   std::map<std::string, std::set<std::string>> tls;
@@ -170,22 +169,18 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
       AddDetails(hit, ends, &tls[hit.code()], &code);
     }
   }
-  std::vector<LogCode> sorted;
+  answer->clear_codes();
   for (auto& [name, code] : codes) {
     code.set_meaning(ErrorCodeMeaning(name));
-    if (tls[name].size() > 1) {
-      code.add_details(Say("logs-tls-differs"));
-    }
+    if (tls[name].size() > 1) code.add_details(Say("logs-tls-differs"));
     for (const Rule* rule : RulesOfErrorCode(name)) {
       code.add_rules(std::string(rule->name));
     }
-    sorted.push_back(std::move(code));
+    *answer->add_codes() = std::move(code);
   }
-  absl::c_stable_sort(sorted, [](const LogCode& a, const LogCode& b) {
-    return a.lines() < b.lines();
-  });
-  answer->clear_codes();
-  for (LogCode& code : sorted) *answer->add_codes() = std::move(code);
+  absl::c_stable_sort(
+      *answer->mutable_codes(),
+      [](const LogCode& a, const LogCode& b) { return a.lines() < b.lines(); });
 }
 
 size_t CountUnread(const LogsAnswer& answer) {
@@ -228,8 +223,8 @@ void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
 std::string LogsShort(const LogsAnswer& answer) {
   std::vector<std::string> parts;
   for (const LogCode& code : answer.codes()) {
-    parts.push_back(
-        Say("logs-short-code", code.code(), code.lines(), HostsOf(code)));
+    parts.push_back(Say("logs-short-code", code.code(), code.lines(),
+                        HostsText(code.hosts(), kHostColumns)));
   }
   if (parts.empty()) {
     parts.push_back(

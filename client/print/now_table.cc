@@ -22,7 +22,7 @@ namespace {
 constexpr int kAwayColumns = 100;
 constexpr size_t kChangesOfEach = 5;
 
-// Alternate screen, lines cut at its edge, no cursor; then all restored.
+// Alternate screen, lines cut at its edge, no cursor; then all is restored.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?7l\x1b[?25l";
 constexpr char kLeave[] = "\x1b[?25h\x1b[?7h\x1b[?1049l";
 
@@ -82,8 +82,7 @@ class NowPage {
     if (now_.away().empty()) return;
     const uint32_t named = now_.away_size();
     const uint32_t more = away > named ? away - named : 0;
-    const std::string hosts =
-        HostsText({now_.away().begin(), now_.away().end()}, kAwayColumns);
+    const std::string hosts = HostsText(now_.away(), kAwayColumns);
     Line("now-away", more > 0 ? Say("first-of", hosts, more) : hosts,
          Paint::kYellow);
   }
@@ -94,7 +93,7 @@ class NowPage {
     const bool by_check = state.automatic() || state.confirmed_at_ms() > 0;
     Line("now-waits",
          state.state() == Confirmation::CONFIRMED
-             ? Say("apply-named", pending.run_id(), ConfirmedText(state))
+             ? Say("apply-named", pending.run_id(), ConfirmedWords(state))
              : Say(reverts    ? "now-not-confirmed"
                    : by_check ? "now-reverts"
                               : "now-reverts-unless-confirmed",
@@ -111,8 +110,7 @@ class NowPage {
                                  ? Say("now-next", Moment(check.next_at_ms()))
                                  : "";
     if (!check.has_newest()) {
-      page_.out() << JoinParts("; ", {Say("now-no-check"), next}) << "\n";
-      return;
+      return page_.Whole("", JoinParts("; ", {Say("now-no-check"), next}));
     }
     const State verdict = KnownState(report.verdict());
     page_.Wrapped(

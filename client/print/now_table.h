@@ -1,4 +1,4 @@
-// The present state of the cluster, as clusterctl watch prints it:
+// The current state of the cluster, as clusterctl watch prints it:
 //   demo  2025-01-01 01:00:00 +01:00
 //   hosts  11 of 12 attached, 1 away, 2 drifted
 //   away   node07
@@ -22,7 +22,7 @@
 
 namespace clusterd {
 
-// Puts important lines first, as a window may show no more. Times are in
+// Puts important lines first, as a window may not show more. Times are in
 // `zone`, with the date if it is not that of now.at_ms. Makes texts
 // terminal-safe.
 void PrintClusterNow(const ClusterNow& now, const Style& style,
@@ -37,8 +37,8 @@ class LiveScreen {
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
-  // Replaces the text without flicker. With more than `rows` lines it shows the
-  // first ones and the number of the others. The terminal cuts long lines.
+  // Replaces the text without flicker. If it has more than `rows` lines, shows
+  // the first ones and the number of the others. The terminal cuts long lines.
   void Show(absl::string_view text, int rows);
 
  private:

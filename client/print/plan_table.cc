@@ -1,6 +1,5 @@
 #include "client/print/plan_table.h"
 
-#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -30,18 +29,9 @@ constexpr int kRemarkColumns = 6;
 constexpr size_t kGroups = 40;
 constexpr int kHostsColumns = 100;
 
-// The words, or for an older controller, which sends none, the text.
+// The words, or the text of an older controller, which sends no words.
 std::string Shown(const FindingValue& said, const std::string& text) {
-  return said.words().empty() && said.text().empty() ? text : ValueText(said);
-}
-std::vector<std::string> Shown(
-    const FindingValue& said,
-    const google::protobuf::RepeatedPtrField<std::string>& texts) {
-  std::vector<std::string> all(texts.begin(), texts.end());
-  for (int i = 0; i < std::min(texts.size(), said.values_size()); ++i) {
-    all[i] = ValueText(said.values(i));
-  }
-  return all;
+  return IsSaid(said) ? ValueText(said) : text;
 }
 
 // Equal for steps that print the same, whatever their host and number.
@@ -69,37 +59,28 @@ std::string FoldKey(const UnfixedRule& rule, bool) {
   return absl::StrCat("rule\n", rule.left_out(), "\n", RuleText(rule));
 }
 
-// Lines that hosts share. Pointers into the plan of the first such host.
+// Lines that hosts share: each has those of all hosts that FoldKey takes for
+// equal. Pointers into the plan.
+template <typename Line>
+using Folded = std::vector<std::vector<const Line*>>;
 struct PlanFold {
-  std::vector<const PlanStep*> steps;
-  // Changes of all hosts, grouped by their common repair.
-  std::vector<std::vector<const BlockedChange*>> blocked;
-  std::vector<const UnfixedRule*> unfixed;
+  Folded<PlanStep> steps;
+  Folded<BlockedChange> blocked;
+  Folded<UnfixedRule> unfixed;
 };
 using HostNames = std::vector<std::string>;  // In plan order.
 
-// Keeps the first of equal lines, and all blocked changes.
-template <typename Line>
-void Keep(const Line& line, std::vector<const Line*>* kept) {
-  if (kept->empty()) kept->push_back(&line);
-}
-void Keep(const BlockedChange& blocked,
-          std::vector<std::vector<const BlockedChange*>>* kept) {
-  kept->resize(1);
-  kept->front().push_back(&blocked);
-}
-
 // Every step, blocked change and unfixed rule once, by the set of hosts that
 // have it. Sets are in the order of their first line, lines in that of
-// execution. Leaves out hosts that are in order. `plan` must outlive the
-// result.
+// execution. Omits hosts without any. `plan` must outlive the result.
 FirstSeen<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   FirstSeen<std::string, std::pair<HostNames, PlanFold>> lines;
   const auto add = [&](const std::string& name, const auto& all,
                        auto PlanFold::*kind) {
     for (const auto& each : all) {
       auto& [hosts, line] = lines[FoldKey(each, verbose)];
-      Keep(each, &(line.*kind));
+      (line.*kind).resize(1);
+      (line.*kind)[0].push_back(&each);
       if (hosts.empty() || hosts.back() != name) hosts.push_back(name);
     }
   };
@@ -124,16 +105,13 @@ std::string HostsOf(const HostNames& hosts, const Page& page) {
 
 void PrintHead(const ClusterPlan& plan, Page& page) {
   const auto hosts = Each<std::string>(plan.hosts(), &HostPlan::host);
-  page.out() << JoinParts(
-                    ", ",
-                    {SayPart("report-cluster", page.Strong(plan.cluster())),
-                     page.Safe(plan.product()),
-                     Say("plan-for",
-                         JoinParts(": ", {Count(hosts.size(), "host"),
-                                          HostsOf(hosts, page)}))})
-             << "\n";
-  const std::string space = PlanNamespace(plan);
-  if (!space.empty()) page.Whole("", Say("report-namespace", page.Safe(space)));
+  const std::string names =
+      JoinParts(": ", {Count(hosts.size(), "host"), HostsOf(hosts, page)});
+  page.Whole(
+      "",
+      JoinParts(", ", {SayPart("report-cluster", page.Strong(plan.cluster())),
+                       page.Safe(plan.product()), Say("plan-for", names)}));
+  page.Optional("report-namespace", PlanNamespace(plan));
 }
 
 // "  sysctl          net.core.somaxconn: 4096 -> 65535"
@@ -178,11 +156,12 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
                Page& page) {
   page.Title(HostsText(hosts, kHostsColumns));
   FirstSeen<std::string, std::vector<uint32_t>> consequences;
-  for (const PlanStep* step : fold.steps) {
+  for (const auto& steps : fold.steps) {
+    const PlanStep* const step = steps[0];
     PrintLine(ChangeKindName(step->kind()), StepText(*step), Paint::kYellow,
               page);
     for (const std::string& consequence :
-         Shown(step->consequences_said(), step->consequences())) {
+         TextsOf(step->consequences_said(), step->consequences())) {
       std::vector<uint32_t>& devices = consequences[consequence];
       if (step->target().has_device()) {
         devices.push_back(step->target().device());
@@ -207,8 +186,9 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
   if (fold.unfixed.empty()) return;
   for (const bool left_out : {true, false}) {
     std::vector<std::string> rules;
-    for (const UnfixedRule* rule : fold.unfixed) {
-      if (rule->left_out() == left_out) rules.push_back(RuleText(*rule));
+    for (const auto& equal : fold.unfixed) {
+      const UnfixedRule& rule = *equal[0];
+      if (rule.left_out() == left_out) rules.push_back(RuleText(rule));
     }
     if (rules.empty()) continue;
     PrintLine(Say(left_out ? "plan-left-out" : "plan-not-fixed"),
@@ -232,14 +212,13 @@ void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
     }
   }
   if (shown == folds.size()) return;
-  page.out() << "\n"
-             << Say("plan-more-groups",
-                    Count(folds.size() - shown, "more group"),
-                    Count(hidden.size(), "host"))
-             << "\n";
+  page.out() << "\n";
+  page.Whole("",
+             Say("plan-more-groups", Count(folds.size() - shown, "more group"),
+                 Count(hidden.size(), "host")));
 }
 
-// Lists hosts with no step, nothing blocked and no finding.
+// Lists hosts without steps, blocked changes and findings.
 void PrintInOrder(const ClusterPlan& plan, Page& page) {
   HostNames hosts;
   for (const HostPlan& host : plan.hosts()) {
@@ -256,7 +235,7 @@ void PrintInOrder(const ClusterPlan& plan, Page& page) {
 void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
   FirstSeen<std::string, HostNames> notes;
   for (const HostPlan& host : plan.hosts()) {
-    for (const std::string& note : Shown(host.notes_said(), host.notes())) {
+    for (const std::string& note : TextsOf(host.notes_said(), host.notes())) {
       notes[note].push_back(host.host());
     }
   }

@@ -32,7 +32,7 @@
 namespace clusterd {
 
 // The steps' namespace, as NetworkNamespaceText; "": the hosts' own, or there
-// is no step; "several" if hosts differ.
+// are no steps; "several" if hosts differ.
 std::string PlanNamespace(const ClusterPlan& plan);
 
 // Makes every text of the plan safe for a terminal. `verbose`: also the

@@ -3,16 +3,16 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/words.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
 CheckProgress Progress() {
-  CheckProgress progress;
-  progress.set_answered(1000);
-  progress.set_failed(2);
-  progress.set_pending(150);
+  auto progress =
+      FromText<CheckProgress>(R"(answered: 1000 failed: 2 pending: 150)");
   for (const char* host : {"node3", "node4", "node5"})
     progress.add_awaited(host);
   return progress;
@@ -26,23 +26,16 @@ Style Window(int width) {
 }
 
 TEST(ProgressTextTest, CountsAnswersNotVerdictsAndNamesTheHostsStillAwaited) {
-  EXPECT_EQ(
-      ProgressText(Progress(), true),
-      "1000 answered, 2 failed, 150 pending; awaiting node[3-5] and 147 more");
-}
-
-TEST(ProgressTextTest, SaysNothingOfAwaitedHostsWhenThereAreNone) {
-  CheckProgress progress;
-  progress.set_answered(2);
-  EXPECT_EQ(ProgressText(progress, true), "2 answered, 0 failed, 0 pending");
-}
-
-TEST(ProgressTextTest, SaysAtWhichPlaceOfTheQueueARunWaits) {
-  CheckProgress progress;
-  progress.set_pending(16);
-  progress.set_place(3);
-  EXPECT_EQ(ProgressText(progress, true),
-            "the controller is busy: position 3 in its queue");
+  EXPECT_EQ(ProgressText(Progress(), true),
+            absl::StrCat(Say("now-progress", 1000, 2, 150), "; awaiting ",
+                         Say("first-of", "node[3-5]", 147)));
+  CheckProgress none_awaited;
+  none_awaited.set_answered(2);
+  EXPECT_EQ(ProgressText(none_awaited, true), Say("now-progress", 2, 0, 0));
+  CheckProgress queued;
+  queued.set_pending(16);
+  queued.set_place(3);
+  EXPECT_EQ(ProgressText(queued, true), Say("now-queue-place", 3));
 }
 
 TEST(ProgressTextTest, IsSafeForATerminal) {
@@ -52,29 +45,23 @@ TEST(ProgressTextTest, IsSafeForATerminal) {
 }
 
 TEST(ApplyProgressTextTest, SaysWhichWaveIsAtWork) {
-  ApplyProgress progress;
-  progress.set_wave(2);
-  progress.set_waves(5);
-  progress.set_done(40);
-  progress.set_pending(120);
+  auto progress =
+      FromText<ApplyProgress>(R"(wave: 2 waves: 5 done: 40 pending: 120)");
   EXPECT_EQ(ApplyProgressText(progress, true),
-            "wave 2 of 5: 40 done, 0 failed, 120 pending");
+            Say("apply-progress", 2, 5, 40, 0, 120));
   for (const char* host : {"node3", "node4", "\x1b[2J"}) {
     progress.add_at_work(host);
   }
   EXPECT_EQ(ApplyProgressText(progress, true),
-            "wave 2 of 5: 40 done, 0 failed, 120 pending; at work "
-            "node[3-4],\\x1b[2J");
+            absl::StrCat(Say("apply-progress", 2, 5, 40, 0, 120),
+                         "; at work node[3-4],\\x1b[2J"));
 }
 
 TEST(ProgressTextTest, SpeaksChinese) {
   const InLanguage chinese(Language::kChinese);
   EXPECT_EQ(ProgressText(Progress(), true),
             "1000 已应答，2 失败，150 待应答；等待 node[3-5] 等，另有 147 个");
-  ApplyProgress apply;
-  apply.set_wave(2);
-  apply.set_waves(5);
-  apply.add_at_work("node3");
+  auto apply = FromText<ApplyProgress>("wave: 2 waves: 5 at_work: 'node3'");
   EXPECT_EQ(ApplyProgressText(apply, true),
             "第 2 批（共 5 批）：0 完成，0 失败，0 待执行；正在执行 node3");
 }
@@ -87,6 +74,9 @@ TEST(ProgressLineTest, RewritesOneLineAndLeavesItEmpty) {
   }
   EXPECT_EQ(out.str(), absl::StrCat("\r\x1b[K", ProgressText(Progress(), false),
                                     "\r\x1b[K"));
+  std::ostringstream no_terminal;
+  ProgressLine(Style(), no_terminal).Show(ProgressText(Progress(), false));
+  EXPECT_EQ(no_terminal.str(), "");
 }
 
 TEST(ProgressLineTest, NeverTakesMoreThanOneLine) {
@@ -94,15 +84,6 @@ TEST(ProgressLineTest, NeverTakesMoreThanOneLine) {
   ProgressLine line(Window(30), out);
   line.Show(ProgressText(Progress(), false));
   EXPECT_EQ(out.str(), "\r\x1b[K1000 answered, 2 failed, 1...");
-}
-
-TEST(ProgressLineTest, PrintsNothingWhereNoLineCanBeRewritten) {
-  std::ostringstream out;
-  {
-    ProgressLine line(Style(), out);
-    line.Show(ProgressText(Progress(), false));
-  }
-  EXPECT_EQ(out.str(), "");
 }
 
 }  // namespace

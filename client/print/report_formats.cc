@@ -1,17 +1,13 @@
 #include "client/print/report_formats.h"
 
-#include <yaml-cpp/emitter.h>
-#include <yaml-cpp/emittermanip.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/parser.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <limits>
-#include <sstream>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -31,7 +27,7 @@
 namespace clusterd {
 namespace {
 
-// Every reader of YAML, 1.1 too, reads the text without quotes as that text.
+// True if every reader of YAML, also 1.1, reads the text without quotes as is.
 bool IsPlainYaml(const std::string& text) {
   static const LazyRE2 kWords = {
       R"([A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*)"};
@@ -41,60 +37,36 @@ bool IsPlainYaml(const std::string& text) {
          !absl::c_linear_search(kValues, absl::AsciiStrToLower(text));
 }
 
-// Writes a JSON document in YAML's own layout.
-class YamlLayout final : public YAML::EventHandler {
- public:
-  explicit YamlLayout(YAML::Emitter& out) : out_(out) {}
-
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {
-    out_ << YAML::BeginDoc;
+// Writes a JSON value in YAML's own layout. A list has one line if its first
+// element is a number, or none.
+void WriteYaml(const YAML::Node& json, YAML::Emitter& out) {
+  const auto is_text = [](const YAML::Node& value) {
+    return value.Tag() == "!";  // The value had quotes.
+  };
+  if (json.IsMap()) {
+    out << YAML::BeginMap;
+    for (const auto& field : json) {
+      WriteYaml(field.first, out);
+      WriteYaml(field.second, out);
+    }
+    out << YAML::EndMap;
+  } else if (json.IsSequence()) {
+    const bool is_on_one_line =
+        json.size() == 0 || (json[0].IsScalar() && !is_text(json[0]));
+    out << (is_on_one_line ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
+    for (const YAML::Node& element : json) WriteYaml(element, out);
+    out << YAML::EndSeq;
+  } else if (json.IsNull()) {
+    out << YAML::Null;
+  } else {
+    if (is_text(json) && !IsPlainYaml(json.Scalar())) out << YAML::DoubleQuoted;
+    out << json.Scalar();
   }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {
-    out_ << YAML::Null;
-  }
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {
-  }  // JSON has none.
-  void OnScalar(const YAML::Mark& /*mark*/, const std::string& tag,
-                YAML::anchor_t /*anchor*/, const std::string& value) override {
-    const bool is_text = tag == "!";  // It means that there were quotes.
-    BeginList(!is_text);
-    if (is_text && !IsPlainYaml(value)) out_ << YAML::DoubleQuoted;
-    out_ << value;
-  }
-  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
-                       YAML::anchor_t /*anchor*/,
-                       YAML::EmitterStyle::value /*style*/) override {
-    BeginList(false);
-    list_begins_ = true;
-  }
-  void OnSequenceEnd() override {
-    BeginList(true);
-    out_ << YAML::EndSeq;
-  }
-  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
-                  YAML::anchor_t /*anchor*/,
-                  YAML::EmitterStyle::value /*style*/) override {
-    BeginList(false);
-    out_ << YAML::BeginMap;
-  }
-  void OnMapEnd() override { out_ << YAML::EndMap; }
-
- private:
-  // Uses one line if requested and if the first element is a number, or none.
-  void BeginList(bool on_one_line) {
-    if (!list_begins_) return;
-    list_begins_ = false;
-    out_ << (on_one_line ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
-  }
-
-  YAML::Emitter& out_;
-  bool list_begins_ = false;
-};
+}
 
 // YAML has no surrogates: a character beyond U+FFFF is one escape there.
 std::string WithoutSurrogates(const std::string& json) {
-  // MessageJson has both halves or none, so no other text has this form.
+  // MessageJson has both halves or neither, so no other text has this form.
   static const LazyRE2 kPair = {
       R"((?s)(.*?)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2}))"};
   re2::StringPiece rest(json);
@@ -124,18 +96,13 @@ std::string JsonField(const char* name, const std::string& text) {
 constexpr size_t kRowsPerRule = 4;
 constexpr int kMarkdownRepairs = 18;
 
-// A code span, in which Markdown reads nothing; empty for no text.
+// A code span, in which Markdown is not interpreted; empty for no text.
 std::string CodeSpan(absl::string_view text) {
   const std::string safe = SafeText(text, /*utf8=*/true);
   if (safe.empty()) return "";
-  size_t longest = 0;
-  size_t run = 0;
-  for (const char c : safe) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  const char* space = longest > 0 ? " " : "";
+  std::string fence = "`";
+  while (absl::StrContains(safe, fence)) fence += '`';
+  const char* space = fence.size() > 1 ? " " : "";
   return absl::StrCat(fence, space, safe, space, fence);
 }
 
@@ -175,21 +142,19 @@ class MarkdownWriter {
   void Write(const Parts&... parts) {
     absl::StrAppend(&text_, parts..., "\n");
   }
-  std::string Who(
-      const google::protobuf::RepeatedPtrField<Subject>& subjects) const {
-    const int most = std::numeric_limits<int>::max();
-    return SubjectsText(subjects, verbose_ ? most : 4, verbose_ ? most : 100);
+  std::string Who(const Subjects& subjects) const {
+    return verbose_ ? SubjectsText(subjects, kUnbounded, kUnbounded)
+                    : SubjectsText(subjects, 4, 100);
   }
 
   void WriteHead() {
-    const bool failed = !report_.error().empty();
     Write("## ", VerdictWord(report_), ": ", ReportSubject(report_, CodeSpan),
           " ", VerdictSentence(report_), "\n");
     for (const absl::string_view line :
          absl::StrSplit(report_.error(), '\n', absl::SkipEmpty())) {
       Write("- ", CodeSpan(line));
     }
-    if (!failed) {
+    if (report_.error().empty()) {
       Write(Say("markdown-counts", CountsText(CountStates(report_.rules())),
                 Counted(report_.rules_size(), "rule"),
                 Counted(report_.hosts_size(), "host"),
@@ -205,10 +170,9 @@ class MarkdownWriter {
                       CodeSpan(report_.network_namespace())));
     }
     const std::vector<std::string> failing = FailingHosts(report_);
-    if (!failing.empty()) {
-      const int all = std::numeric_limits<int>::max();
-      Write("- ", Say("markdown-fails", CodeSpan(HostsText(failing, all))));
-    }
+    if (failing.empty()) return;
+    Write("- ",
+          Say("markdown-fails", CodeSpan(HostsText(failing, kUnbounded))));
   }
 
   void WriteNotLookedAt() {
@@ -221,7 +185,7 @@ class MarkdownWriter {
     if (hosts.empty() && rules.empty()) return;
     Write("\n### ", Say("markdown-not-looked-at"), "\n");
     for (const auto& [why, names] : hosts) {
-      Write("- ", CodeSpan(HostsText(names, std::numeric_limits<int>::max())),
+      Write("- ", CodeSpan(HostsText(names, kUnbounded)),
             Part(": ", CodeSpan(why)));
     }
     for (const auto& [why, names] : rules) {
@@ -248,7 +212,7 @@ class MarkdownWriter {
                CellSpan(finding.observed()), CellSpan(finding.expected()));
     }
     if (shown == block.findings.size()) return;
-    google::protobuf::RepeatedPtrField<Subject> rest;
+    Subjects rest;
     for (size_t i = shown; i < block.findings.size(); ++i) {
       rest.MergeFrom(block.findings[i]->subjects());
     }
@@ -304,12 +268,11 @@ class MarkdownWriter {
 }  // namespace
 
 std::string MessageYaml(const google::protobuf::Message& message) {
-  // Converts JSON, which defines the content and is YAML but for surrogates.
-  std::istringstream json(WithoutSurrogates(MessageJson(message)));
+  // Converts JSON, which defines the content and is YAML except for surrogates.
   YAML::Emitter out;
-  YamlLayout layout(out);
-  YAML::Parser(json).HandleNextDocument(layout);
-  // Control characters are in double quotes: SafeText's escapes are YAML's.
+  out << YAML::BeginDoc;
+  WriteYaml(YAML::Load(WithoutSurrogates(MessageJson(message))), out);
+  // Control characters are in double quotes, with SafeText's escapes as YAML's.
   return absl::StrCat(
       SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
       "\n");
@@ -317,12 +280,9 @@ std::string MessageYaml(const google::protobuf::Message& message) {
 
 std::string KindLine(const char* kind, const std::string& head,
                      const google::protobuf::Message& message) {
-  std::string line = OnOneLine(MessageJson(message));
-  // Removes lists that have their own lines. Within a text quotes are escaped.
-  absl::StrReplaceAll({{"\"rules\": [],", ""},
-                       {"\"hosts\": [],", ""},
-                       {"\"findings\": [],", ""}},
-                      &line);
+  // These lists have their own lines.
+  const std::string line = OnOneLine(MessageJson(
+      message, /*with_defaults=*/true, {"rules", "hosts", "findings"}));
   return absl::StrCat("{", JsonField("kind", kind), head, line.substr(1));
 }
 
@@ -347,8 +307,7 @@ std::string ReportLines(const Report& report) {
       lines += KindLine("finding", of_rule, finding);
     }
   }
-  for (RuleResult rule : report.rules()) {
-    rule.clear_findings();
+  for (const RuleResult& rule : report.rules()) {
     lines += KindLine("rule", of_run, rule);
   }
   for (const HostStatus& host : report.hosts()) {

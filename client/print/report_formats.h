@@ -25,8 +25,8 @@ std::string MessageYaml(const google::protobuf::Message& message);
 // report, as a log store separates lines. rule_counts are recounted.
 std::string ReportLines(const Report& report);
 
-// {"kind": KIND, ...} of one message, with its line end. `head`: fields before
-// its own, e.g. "\"a\": 1, ".
+// {"kind": KIND, ...} of one message, with its line end. `head`: fields that
+// come first, e.g. "\"a\": 1, ".
 std::string KindLine(const char* kind, const std::string& head,
                      const google::protobuf::Message& message);
 

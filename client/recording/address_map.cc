@@ -29,7 +29,7 @@ constexpr int kReplacedBits = 24;
 struct KeptRange {
   uint32_t network;
   int length;
-  // Addresses inside are kept, too; otherwise only the prefix is.
+  // True if addresses inside are kept, too; otherwise only the prefix is.
   bool inside;
 };
 
@@ -155,7 +155,7 @@ Match MatchIpv4(absl::string_view text, const AddressMap& map) {
       run == text.size() && (parts.size() == 2 || parts.size() == 3);
   if (is_cut) {
     bytes = run;
-    parts.back() = "0";  // Only its beginning may be there.
+    parts.back() = "0";  // It may be incomplete.
   } else if (parts.size() == 5 && Octet(parts[4]) < 0) {
     bytes -= parts[4].size() + 1;
     parts.pop_back();
@@ -167,7 +167,7 @@ Match MatchIpv4(absl::string_view text, const AddressMap& map) {
     is_address = is_cut || octet >= 0;
     address = address << 8 | static_cast<uint32_t>(std::max(octet, 0));
   }
-  // The text that was read is not read again.
+  // Skip the text that was read.
   if (!is_address) return {bytes, std::string(text.substr(0, bytes))};
   std::vector<std::string> replaced =
       absl::StrSplit(map.Replace(Ipv4Address(address)).ToString(), '.');

@@ -1,15 +1,12 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "client/recording/recording.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::HasSubstr, ::testing::MatchesRegex, ::testing::Not,
+    ::testing::StartsWith;
 
 std::string Hidden(const std::string& text) {
   return ReplaceAddresses(text, AddressMap("k"));

@@ -1,28 +1,19 @@
 #include <gtest/gtest.h>
 
 #include "client/recording/recording.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
 DeviceFacts HealthyDevice() {
-  DeviceFacts device;
-  device.set_id(3);
-  Ipv4Setting* setting =
-      device.mutable_address()->mutable_value()->add_settings();
-  setting->set_address("10.0.0.4");
-  setting->set_netmask("255.255.255.0");
-  device.mutable_gateway()->set_value("10.0.0.254");
-  device.mutable_detect_address()->set_value("10.0.0.1");
-  device.mutable_net_health()->set_value(NET_HEALTH_INIT);
-  device.mutable_link()->set_value(LinkFact::UP);
-  device.mutable_mtu()->set_value(1500);
-  device.mutable_speed_mbps()->set_value(100000);
-  device.mutable_tls()->mutable_value()->set_enabled(false);
-  device.mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
-  device.mutable_dscp_to_tc()->set_value("33:1");
-  device.mutable_roce_port()->set_value("4791");
-  return device;
+  return FromText<DeviceFacts>(R"(
+      id: 3 address {value {settings {address: "10.0.0.4"
+      netmask: "255.255.255.0"}}} gateway {value: "10.0.0.254"}
+      detect_address {value: "10.0.0.1"} net_health {value: NET_HEALTH_INIT}
+      link {value: UP} mtu {value: 1500} speed_mbps {value: 100000}
+      tls {value {enabled: false}} pfc {value: "0,0,0,0,1,0,0,0"}
+      dscp_to_tc {value: "33:1"} roce_port {value: "4791"})");
 }
 
 std::string StateText(const DeviceFacts& device,

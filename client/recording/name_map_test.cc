@@ -5,6 +5,13 @@
 namespace clusterd {
 namespace {
 
+// The text without these hosts.
+std::string Replaced(const std::vector<const char*>& hosts, const char* text) {
+  NameMap names;
+  for (const char* host : hosts) names.Add("host", host);
+  return names.Replace(text);
+}
+
 TEST(NameMapTest, CountsNamesWithinTheirKind) {
   NameMap names;
   EXPECT_EQ(names.Alias("switch", "leaf-01"), "switch-1");
@@ -13,25 +20,17 @@ TEST(NameMapTest, CountsNamesWithinTheirKind) {
   EXPECT_EQ(names.Alias("switch", "LEAF-01"), "switch-1");
 }
 
-TEST(NameMapTest, ReplacesANameWhateverItsCase) {
-  NameMap names;
-  names.Add("host", "node-07");
-  EXPECT_EQ(names.Replace("Node-07: up, node-07-bmc, _node-07_\n"),
-            "host-1: up, host-1-bmc, _host-1_\n");
-}
-
-TEST(NameMapTest, LeavesLongerWordsAlone) {
-  NameMap names;
-  names.Add("host", "node-07");
-  EXPECT_EQ(names.Replace("node-071 xnode-07"), "node-071 xnode-07");
+TEST(NameMapTest, ReplacesANameWhateverItsCaseAndLeavesLongerWordsAlone) {
+  EXPECT_EQ(Replaced({"node-07"}, "Node-07: node-07-bmc, _node-07_\n"),
+            "host-1: host-1-bmc, _host-1_\n");
+  EXPECT_EQ(Replaced({"node-07"}, "node-071 xnode-07"), "node-071 xnode-07");
 }
 
 TEST(NameMapTest, HidesTheDomainToo) {
-  NameMap names;
-  names.Add("host", "node-07.lab.example");
-  EXPECT_EQ(names.Replace("node-07.lab.example"), "host-1");
-  EXPECT_EQ(names.Replace("node-07"), "host-1");
-  EXPECT_EQ(names.Replace("ntp.lab.example"), "ntp.domain-1");
+  const std::vector<const char*> host = {"node-07.lab.example"};
+  EXPECT_EQ(Replaced(host, "node-07.lab.example"), "host-1");
+  EXPECT_EQ(Replaced(host, "node-07"), "host-1");
+  EXPECT_EQ(Replaced(host, "ntp.lab.example"), "ntp.domain-1");
 }
 
 TEST(NameMapTest, PrefersTheLongestName) {
@@ -42,18 +41,8 @@ TEST(NameMapTest, PrefersTheLongestName) {
 }
 
 TEST(NameMapTest, DoesNotLookForNamesThatHitEverything) {
-  NameMap names;
-  names.Add("host", "7");
-  names.Add("host", "2026");
-  names.Add("host", "  ");
-  EXPECT_EQ(names.Replace("device 7, 2026"), "device 7, 2026");
-}
-
-TEST(NameMapTest, IsNotConfusedByANameOfDots) {
-  NameMap names;
-  names.Add("host", "..");
-  names.Add("host", ".x");
-  EXPECT_EQ(names.Replace("plain text"), "plain text");
+  EXPECT_EQ(Replaced({"7", "2026", "  "}, "device 7, 2026"), "device 7, 2026");
+  EXPECT_EQ(Replaced({"..", ".x"}, "plain text"), "plain text");
 }
 
 }  // namespace

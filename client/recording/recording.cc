@@ -86,7 +86,7 @@ std::string HideLldpBody(absl::string_view title, absl::string_view line,
   return absl::StrCat(indent, hidden, tail);
 }
 
-// Hides a certificate's owner, and which single module it is.
+// Hides a certificate's owner, and the serial number of a module.
 std::string HideOwner(absl::string_view line) {
   static const LazyRE2 kForm = {
       R"((.*?(?:issuer|subject)\[|vendor serial number *: *).*?(\][^\]]*)?)",
@@ -325,7 +325,7 @@ std::string DeviceStateText(
       {"prio_tc", device.priority_to_tc().value()},
       {"roce_port", number(is_port, port)},
       {"opt_serial", device.optical().value().present() ? "removed" : ""},
-      // The tool adds one newline to what the device gave it.
+      // The tool adds one newline to the device's text.
       {"lldp", std::string(absl::StripSuffix(lldp_output, "\n"))}};
   std::vector<std::string> state;
   for (const auto& [key, value] : values) {

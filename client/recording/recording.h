@@ -53,13 +53,13 @@ class AddressMap {
 
   // Addresses that agree in exactly their first n <= 24 bits get replacements
   // that agree in as many. 0 in the third octet stays 0, so that a /16 network
-  // remains one, except right below a range listed above.
+  // remains one, except directly below a range listed above.
   Ipv4Address Replace(Ipv4Address address) const;
   // Groups that are zero stay zero, and the first group stays, so that the kind
-  // of address can be seen; an IPv4-mapped address follows its IPv4 address.
+  // of address is visible; an IPv4-mapped address follows its IPv4 address.
   Ipv6Bytes Replace(const Ipv6Bytes& address) const;
-  // The first three bytes name the maker and stay. Group addresses (broadcast,
-  // LLDP's own) and all zeros stay entirely.
+  // The first three bytes identify the maker and stay. Group addresses
+  // (broadcast, LLDP's own) and all zeros stay entirely.
   MacBytes Replace(const MacBytes& address) const;
 
  private:
@@ -89,8 +89,8 @@ absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes);
 std::vector<RunRecord> MakeRecords(const HostRecording& recording,
                                    const AddressMap& addresses);
 
-// A device's facts as the state of the simulated hccn_tool, so that it can be
-// asked the same as the real one was:
+// A device's facts as the state of the simulated hccn_tool, so that it answers
+// like the real one:
 //   ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; link.3=1
 // Facts that are missing, unset or empty give no key. `lldp_output` is the
 // output of `-lldp -g` with its last newline; empty: it was not asked. `hide`
@@ -100,11 +100,11 @@ std::string DeviceStateText(
     const std::function<std::string(absl::string_view)>& hide);
 
 // The simulated product nearest to the host, e.g. "A2" or "A2-Box16"; "A2" if
-// unknown. The name does not have A1's mode, nor whether an A3 server is in a
-// super pod: "A1-SMP" and "A3-no-pod" stand for these.
+// unknown. The name lacks A1's mode, and whether an A3 server is in a super
+// pod: "A1-SMP" and "A3-no-pod" stand for these.
 std::string NearestProduct(const HostFacts& facts);
 
-// JSON lines with every field of the format in each line. Internal: a record
+// JSON lines with every field of the format in each line. Internal if a record
 // has a string that is not UTF-8; those of MakeRecords never have.
 absl::StatusOr<std::string> FormatRecords(
     const std::vector<RunRecord>& records);
@@ -118,8 +118,8 @@ absl::StatusOr<std::string> FormatRecords(
 // switch's own description.
 
 // Replaces names of hosts, switches and domains by numbered ones, e.g.
-// "node-07.lab.example" by "host-1": the same name always by the same.
-// Not safe for concurrent use.
+// "node-07.lab.example" by "host-1": the same name always by the same one. Not
+// safe for concurrent use.
 class NameMap {
  public:
   // The replacement of `name`, e.g. Alias("switch", "leaf-01") = "switch-1".
@@ -127,7 +127,7 @@ class NameMap {
   std::string Alias(const std::string& kind, absl::string_view name);
 
   // As Alias. Replace then finds in any text the name, its part before the
-  // first dot, and the domain behind it (as kind "domain"). Skips IPv4
+  // first dot, and the domain after it (as kind "domain"). Skips IPv4
   // addresses, and names of one character or only digits, which would match
   // everywhere.
   void Add(const std::string& kind, absl::string_view name);

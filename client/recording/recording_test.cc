@@ -1,7 +1,6 @@
 #include "client/recording/recording.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -9,10 +8,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::Each, ::testing::ElementsAre, ::testing::HasSubstr,
+    ::testing::Not;
 
 constexpr char kLldp[] =
     "Chassis ID TLV\n\tMAC: 00:11:22:33:44:55\nPort ID TLV\n"
@@ -72,11 +69,15 @@ std::vector<HostRecording::Run> Observation() {
   };
 }
 
-std::vector<RunRecord> Records(const std::vector<HostRecording::Run>& runs) {
+HostRecording RecordingOf(const std::vector<HostRecording::Run>& runs) {
   HostRecording recording;
   *recording.mutable_facts() = TwoDevices();
-  for (const HostRecording::Run& run : runs) *recording.add_runs() = run;
-  return MakeRecords(recording, AddressMap("k"));
+  recording.mutable_runs()->Assign(runs.begin(), runs.end());
+  return recording;
+}
+
+std::vector<RunRecord> Records(const std::vector<HostRecording::Run>& runs) {
+  return MakeRecords(RecordingOf(runs), AddressMap("k"));
 }
 
 TEST(MakeRecordsTest, LeavesNoOriginalAddressOrNameAnywhere) {
@@ -173,8 +174,7 @@ TEST(MakeRecordsTest, TellsTheSizeOfAnAnswerThatTheToolCut) {
   cut.resize(1999, '9');
   const RunRecord record =
       Records({ToolRun({"-i", "0", "-lldp", "-g"}, cut + "\n")})[0];
-  EXPECT_THAT(record.note(),
-              HasSubstr("standard output was 2000 bytes before that"));
+  EXPECT_THAT(record.note(), HasSubstr("output was 2000 bytes"));
 }
 
 TEST(MakeRecordsTest, SurvivesBytesThatAreNoText) {
@@ -185,11 +185,7 @@ TEST(MakeRecordsTest, SurvivesBytesThatAreNoText) {
 }
 
 TEST(ParseHostRecordingTest, ReadsAWholeRecordingOnly) {
-  HostRecording recording;
-  *recording.mutable_facts() = TwoDevices();
-  for (const HostRecording::Run& run : Observation()) {
-    *recording.add_runs() = run;
-  }
+  HostRecording recording = RecordingOf(Observation());
   recording.set_complete(true);
   const std::string bytes = recording.SerializeAsString();
   ASSERT_TRUE(ParseHostRecording(bytes).ok());

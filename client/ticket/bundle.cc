@@ -86,7 +86,7 @@ SecretForm kForms[] = {
      {R"((?s)(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----))"
       R"((.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|.*))",
       RE2::Latin1}},
-    // The beginning of that text was cut off.
+    // The beginning of this key was cut off.
     {"private key",
      {R"((?s)\A()([A-Za-z0-9+/=\s]*-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----))",
       RE2::Latin1}},
@@ -94,7 +94,7 @@ SecretForm kForms[] = {
      {R"((?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+))"
       R"(([^\s"',;]+))",
       RE2::Latin1}},
-    // Quoted, each quote with a backslash inside of JSON.
+    // Quoted values; in JSON each quote has a backslash.
     {"value",
      {R"((?i)([\w.-]{0,64}(?:token|passw(?:or)?d|passphrase|secret|credential|)"
       R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*)"
@@ -131,7 +131,7 @@ std::string Without(SecretForm& form, absl::string_view text,
     kept.append(from, static_cast<size_t>(secret.data() - from));
     kept.append("[removed]");
     from = secret.data() + secret.size();
-    // A secret that another form has removed does not count again.
+    // Do not count a secret again that another form has removed.
     if (secret != "[removed]") ++(*removed)[form.kind];
   }
   kept.append(from, static_cast<size_t>(text.data() + text.size() - from));
@@ -158,7 +158,7 @@ std::string EndOf(const HostRecording::Run& run) {
   return absl::StrCat("status ", run.exit_status());
 }
 
-// Runs as in a shell session.
+// The runs, as in a shell session.
 std::string RunsText(const HostRecording& recording, absl::string_view tool) {
   std::string text;
   for (const HostRecording::Run& run : recording.runs()) {

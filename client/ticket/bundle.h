@@ -70,13 +70,13 @@ using RemovedSecrets = std::map<std::string, size_t>;
 //                   text; if the text begins inside one, from its beginning
 //   value           of NAME=value, NAME: value and --NAME value if the name is
 //                   that of a token, password, secret, credential or key
-//   authorization   behind Authorization: Bearer, Basic
+//   authorization   after Authorization: Bearer, Basic
 //   address         the password in scheme://user:password@host
 //   token           a known form: JWT, of GitHub, GitLab, Hugging Face, AWS
 // Adds to `removed`. Linear in the text, which may be any bytes.
 std::string WithoutSecrets(absl::string_view text, RemovedSecrets* removed);
 
-// Texts beyond it are left out, and the index says so.
+// Texts beyond this are left out, and the index says so.
 inline constexpr size_t kMaxBundleBytes = 512u << 20;
 
 class Bundle {

@@ -3,16 +3,12 @@
 #include "absl/strings/str_cat.h"
 #include "client/ticket/bundle.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::Pair;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::Not, ::testing::Pair;
 
 TEST(WithoutSecretsTest, TakesOutValuesWhoseNamesSpeakOfSecrets) {
   for (const char* line :

@@ -6,15 +6,12 @@
 namespace clusterd {
 namespace {
 
-TEST(HcclDataTypeTest, KnowsWhatPeopleCallThem) {
+TEST(HcclDataTypeTest, KnowsWhatPeopleCallThemAndHasNoOthers) {
   EXPECT_EQ(HcclDataType("bfp16"), "bfp16");
   EXPECT_EQ(HcclDataType("bf16"), "bfp16");
   EXPECT_EQ(HcclDataType("BFloat16"), "bfp16");
   EXPECT_EQ(HcclDataType("float16"), "fp16");
   EXPECT_EQ(HcclDataType("float"), "fp32");
-}
-
-TEST(HcclDataTypeTest, HasNoOthers) {
   for (const char* name : {"", "fp8", "int", "int4", "bf16 "}) {
     EXPECT_EQ(HcclDataType(name), "") << name;
   }

@@ -1,5 +1,6 @@
 #include "config/hccl/job_ports.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -27,14 +28,11 @@ HostFacts HostWith(const std::string& name, const std::string& value) {
   return host;
 }
 
-TEST(HcclPortsTest, CountsFromTheBasePort) {
+TEST(HcclPortsTest, CountsFromTheBasePortAndTakesHcclsDefaultsWithoutASpec) {
   ClusterSpec spec;
   spec.mutable_hccl()->set_base_port(50000);
   spec.mutable_hccl()->set_port_count(16);
   EXPECT_EQ(HcclPorts(spec).ToString(), "50000-50015");
-}
-
-TEST(HcclPortsTest, TakesHcclsDefaultsWithoutASpec) {
   EXPECT_EQ(HcclPorts(ClusterSpec()).ToString(), "60000-60031");
 }
 
@@ -101,18 +99,14 @@ TEST(HcclPortsOnTest, JobFileWinsOverLoginAndSpec) {
   EXPECT_EQ(HcclPortsOn(spec, HostWith("HCCL_IF_BASE_PORT", "53000"), &job)
                 .possible.ToString(),
             "40000-40031");
-}
-
-TEST(HcclPortsOnTest, WhatHcclRefusesCountsAsNotSet) {
+  // What HCCL refuses counts as not set.
   for (const char* value : {"80", "65600", "53000x", ""}) {
     const HcclPortNeed need =
         HcclPortsOn(SilentSpec(), HostWith("HCCL_IF_BASE_PORT", value));
     EXPECT_EQ(need.possible.ToString(), "60000-60031") << value;
     EXPECT_FALSE(need.is_pinned) << value;
   }
-}
-
-TEST(HcclPortsOnTest, SaysWhichVariableOnlyAShellKnows) {
+  // Says which variable only a shell knows.
   HostFacts host = HostWith("HCCL_IF_BASE_PORT", "");
   host.mutable_environment()
       ->mutable_value()
@@ -158,6 +152,25 @@ TEST(HandedOutTest, LeavesOutWhatTheKernelNeverHandsOut) {
   EXPECT_EQ(HandedOut(ports, host).ToString(), "60990-61021");
   host.mutable_kernel()->mutable_local_port_range()->set_value("32768-60999");
   EXPECT_EQ(HandedOut(ports, host).ToString(), "60990-60999");
+}
+
+std::string PortsOf(absl::string_view version) {
+  const std::optional<CannPorts> ports = CannPortsOf(version);
+  return ports ? absl::StrCat(ports->certain, " of ", ports->possible) : "none";
+}
+
+TEST(CannPortsOfTest, KnowsTheVersionsWhoseNumberIsPublished) {
+  EXPECT_EQ(PortsOf("5.0.4"), "16 of 16");
+  EXPECT_EQ(PortsOf("8.0.0"), "16 of 16");
+  EXPECT_EQ(PortsOf("8.2.RC1"), "32 of 32");
+  EXPECT_EQ(PortsOf("8.10.0"), "32 of 32");
+  EXPECT_EQ(PortsOf("9.0.0.beta1"), "32 of 32");
+  // Is open where nobody published it.
+  EXPECT_EQ(PortsOf("8.1.RC1"), "16 of 32");
+  // Takes no other text for a version.
+  for (const char* text : {"", "8", "newest", "8.2 ", "12345.0"}) {
+    EXPECT_EQ(PortsOf(text), "none") << text;
+  }
 }
 
 }  // namespace

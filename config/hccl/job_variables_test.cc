@@ -1,5 +1,6 @@
 #include "config/hccl/job_variables.h"
 
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -106,9 +107,7 @@ TEST(FindVariableMistakesTest, WhiteListThatIsOnNeedsItsFile) {
                   .empty());
   EXPECT_EQ(FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "00"}}).size(),
             1u);
-}
-
-TEST(FindVariableMistakesTest, NamesTheSignsOfAWordProcessor) {
+  // Names the signs of a word processor.
   const std::pair<const char*, const char*> kCases[] = {
       {"“200”", "“"}, {"２00", "２"}, {"200；", "；"}};
   for (const auto& [value, sign] : kCases) {
@@ -125,18 +124,24 @@ TEST(FindVariableMistakesTest, NamesTheSignsOfAWordProcessor) {
       FindVariableMistakes({{"RANK_TABLE_FILE", "/data（1）/a.json"}}).empty());
 }
 
-TEST(FindVariableMistakesTest, RoceAndPcieInAServerContradictEachOther) {
-  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "1"},
-                                  {"HCCL_INTRA_PCIE_ENABLE", "1"}})
-                .size(),
-            1u);
-  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "01"},
-                                  {"HCCL_INTRA_PCIE_ENABLE", "001"}})
-                .size(),
-            1u);
-  EXPECT_TRUE(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "1"},
-                                    {"HCCL_INTRA_PCIE_ENABLE", "0"}})
-                  .empty());
+TEST(FindVariableMistakesTest, JudgesVariablesTogether) {
+  const std::pair<JobVariables, size_t> kCases[] = {
+      // RoCE and PCIe in a server contradict each other.
+      {{{"HCCL_INTRA_ROCE_ENABLE", "1"}, {"HCCL_INTRA_PCIE_ENABLE", "1"}}, 1},
+      {{{"HCCL_INTRA_ROCE_ENABLE", "01"}, {"HCCL_INTRA_PCIE_ENABLE", "001"}},
+       1},
+      {{{"HCCL_INTRA_ROCE_ENABLE", "1"}, {"HCCL_INTRA_PCIE_ENABLE", "0"}}, 0},
+      // One link of a server alone is not switched off.
+      {{{"HCCL_INTRA_ROCE_ENABLE", "0"}}, 1},
+      {{{"HCCL_INTRA_PCIE_ENABLE", "0"}}, 1},
+      {{{"HCCL_INTRA_ROCE_ENABLE", "0"}, {"HCCL_INTRA_PCIE_ENABLE", "1"}}, 0},
+      // Rank table and its replacement exclude each other.
+      {{{"RANK_TABLE_FILE", "/a.json"}, {"CM_CHIEF_IP", "10.0.0.1"}}, 1},
+  };
+  for (const auto& [variables, mistakes] : kCases) {
+    EXPECT_EQ(FindVariableMistakes(variables).size(), mistakes)
+        << variables.begin()->first << " " << variables.begin()->second;
+  }
 }
 
 // HCOMM's bounds are those of the device (HCCL_RDMA_TIMEOUT_MAX_910_93).
@@ -148,24 +153,7 @@ TEST(FindVariableMistakesTest, RdmaTimeoutDependsOnTheSeries) {
   EXPECT_EQ(count("21", "A2"), 1u);
   EXPECT_EQ(count("20", "A3"), 0u);
   EXPECT_EQ(count("99", "950"), 0u);
-}
-
-TEST(FindVariableMistakesTest, OneLinkOfAServerAloneIsNotSwitchedOff) {
-  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "0"}}).size(), 1u);
-  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_PCIE_ENABLE", "0"}}).size(), 1u);
-  EXPECT_TRUE(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "0"},
-                                    {"HCCL_INTRA_PCIE_ENABLE", "1"}})
-                  .empty());
-}
-
-TEST(FindVariableMistakesTest, RankTableAndItsReplacementExcludeEachOther) {
-  EXPECT_EQ(FindVariableMistakes(
-                {{"RANK_TABLE_FILE", "/a.json"}, {"CM_CHIEF_IP", "10.0.0.1"}})
-                .size(),
-            1u);
-}
-
-TEST(FindVariableMistakesTest, EveryFormHasItsSource) {
+  // Every form has its source.
   for (const char* name : {"HCCL_BUFFSIZE", "ASCEND_RT_VISIBLE_DEVICES",
                            "VLLM_HOST_IP", "CM_WORKER_SIZE"}) {
     const auto mistakes = FindVariableMistakes({{name, "?"}});
@@ -202,67 +190,26 @@ TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
 }
 
 TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
-  for (const char* value : {"tcp://PIP:PORT",
-                            "<ip>",
-                            "<your ip>",
-                            "x.x.x.x",
-                            "192.168.1.x",
-                            "10.0.X.X",
-                            "-.-.-.-",
-                            "your_ip",
-                            "Your SOCKET IFNAME",
-                            "xxxx",
-                            "NIC_NAME",
-                            "MASTER_IP",
-                            "NODE0_IP",
-                            "IP_1",
-                            "tcp://IP1:PORT1",
-                            "MASTER_IP:29500",
-                            "HOST1:PORT",
-                            "NIC0",
-                            "{rank_table_file.json}",
-                            "$HOST",
-                            "${IP}",
-                            "$(hostname)",
-                            "/path/to/rank_table.json",
-                            "本机IP",
-                            "...",
-                            "/xxx/hccl.json",
-                            "/data/XX/rank_table.json",
-                            "xxx/a.json",
-                            "/data/xxx",
-                            "/data/xxx.json",
-                            "[本机IP]",
-                            "[your host]",
-                            "[IP]"}) {
+  constexpr char kOpen[] =
+      "tcp://PIP:PORT <ip> x.x.x.x 192.168.1.x 10.0.X.X -.-.-.- your_ip xxxx "
+      "NIC_NAME MASTER_IP NODE0_IP IP_1 tcp://IP1:PORT1 MASTER_IP:29500 "
+      "HOST1:PORT NIC0 {rank_table_file.json} $HOST ${IP} $(hostname) "
+      "/path/to/rank_table.json 本机IP ... /xxx/hccl.json "
+      "/data/XX/rank_table.json xxx/a.json /data/xxx /data/xxx.json [本机IP] "
+      "[IP]";
+  for (const absl::string_view value : absl::StrSplit(kOpen, ' ')) {
     EXPECT_TRUE(IsPlaceholder(value)) << value;
   }
-  for (const char* value : {"10.0.3.2",
-                            "fe80::1",
-                            "eth0",
-                            "=enp39s0f3",
-                            "^docker,lo",
-                            "TRUE",
-                            "HOST",
-                            "HOST1:29500",
-                            "NODE1",
-                            "AI_CPU",
-                            "AF_INET",
-                            "60000-60031,61000",
-                            "auto",
-                            "L1:0,L2:0",
-                            "level0:NA;level1:H-D_R",
-                            "/data/rank_table.json",
-                            "/data/x/xxl.json",
-                            "[fe80::1]",
-                            "[0]",
-                            "0,1,2,3",
-                            "MaxCnt:3,HoldTime:5000,IntervalTime:1000",
-                            "node01.example.com",
-                            "tcp://10.0.0.1:29500",
-                            "super_pod_id_1",
-                            "ALG,TASK",
-                            "1836"}) {
+  for (const char* value : {"<your ip>", "Your SOCKET IFNAME", "[your host]"}) {
+    EXPECT_TRUE(IsPlaceholder(value)) << value;
+  }
+  constexpr char kFilledIn[] =
+      "10.0.3.2 fe80::1 eth0 =enp39s0f3 ^docker,lo TRUE HOST HOST1:29500 NODE1 "
+      "AI_CPU AF_INET 60000-60031,61000 auto L1:0,L2:0 level0:NA;level1:H-D_R "
+      "/data/rank_table.json /data/x/xxl.json [fe80::1] [0] 0,1,2,3 "
+      "MaxCnt:3,HoldTime:5000,IntervalTime:1000 node01.example.com "
+      "tcp://10.0.0.1:29500 super_pod_id_1 ALG,TASK 1836";
+  for (const absl::string_view value : absl::StrSplit(kFilledIn, ' ')) {
     EXPECT_FALSE(IsPlaceholder(value)) << value;
   }
 }

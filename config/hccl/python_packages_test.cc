@@ -1,6 +1,7 @@
 #include "config/hccl/python_packages.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -27,40 +28,23 @@ std::vector<std::string> NotesOf(const std::vector<FindingValue>& values) {
 // Each comes before all that follow (PEP 440, summary of permitted suffixes
 // and relative ordering).
 TEST(MeetsSpecifiersTest, OrdersVersionsAsPep440Does) {
-  const char* const ordered[] = {"1.0.dev456",
-                                 "1.0a1",
-                                 "1.0a2.dev456",
-                                 "1.0a12.dev456",
-                                 "1.0a12",
-                                 "1.0b1.dev456",
-                                 "1.0b2",
-                                 "1.0b2.post345.dev456",
-                                 "1.0b2.post345",
-                                 "1.0rc1.dev456",
-                                 "1.0rc1",
-                                 "1.0",
-                                 "1.0.post456.dev34",
-                                 "1.0.post456",
-                                 "1.1.dev1",
-                                 "1.1",
-                                 "2024.1",
-                                 "1!0.5"};
-  for (size_t a = 0; a < std::size(ordered); ++a) {
-    for (size_t b = 0; b < std::size(ordered); ++b) {
-      EXPECT_EQ(MeetsSpecifiers(ordered[a], absl::StrCat("<=", ordered[b])),
-                a <= b)
-          << ordered[a] << " " << ordered[b];
-      EXPECT_EQ(MeetsSpecifiers(ordered[a], absl::StrCat(">=", ordered[b])),
-                a >= b)
-          << ordered[a] << " " << ordered[b];
-      EXPECT_EQ(MeetsSpecifiers(ordered[a], absl::StrCat("==", ordered[b])),
-                a == b)
-          << ordered[a] << " " << ordered[b];
+  const std::vector<std::string> ordered = absl::StrSplit(
+      "1.0.dev456 1.0a1 1.0a2.dev456 1.0a12.dev456 1.0a12 1.0b1.dev456 1.0b2 "
+      "1.0b2.post345.dev456 1.0b2.post345 1.0rc1.dev456 1.0rc1 1.0 "
+      "1.0.post456.dev34 1.0.post456 1.1.dev1 1.1 2024.1 1!0.5",
+      ' ');
+  for (size_t a = 0; a < ordered.size(); ++a) {
+    for (size_t b = 0; b < ordered.size(); ++b) {
+      const auto meets = [&](const char* comparison) {
+        return MeetsSpecifiers(ordered[a], comparison + ordered[b]);
+      };
+      SCOPED_TRACE(ordered[a] + " " + ordered[b]);
+      EXPECT_EQ(meets("<="), a <= b);
+      EXPECT_EQ(meets(">="), a >= b);
+      EXPECT_EQ(meets("=="), a == b);
     }
   }
-}
-
-TEST(MeetsSpecifiersTest, TakesEverySpellingOfAVersion) {
+  // Takes every spelling of a version.
   for (const char* text :
        {"1.0rc1", "v1.0-RC.1", "1.0.0c1", " 1.0_preview_1 ", "1.0pre1"}) {
     EXPECT_EQ(MeetsSpecifiers(text, "==1.0rc1"), true) << text;
@@ -74,46 +58,41 @@ TEST(MeetsSpecifiersTest, TakesEverySpellingOfAVersion) {
 }
 
 TEST(MeetsSpecifiersTest, IsPep440sTable) {
-  const struct {
-    const char* version;
-    const char* specifiers;
-    bool meets;
-  } rows[] = {{"2.1.0", "", true},
-              {"2.1.0+cpu", "==2.1.0", true},
-              {"2.1.0+cpu", "==2.1", true},
-              {"2.1.0", "==2.1.0+cpu", false},
-              {"2.1.0+cpu", "==2.1.0+CPU", true},
-              {"1.0+ubuntu.1", "==1.0+ubuntu-1", true},
-              {"2.1.0+cpu", "!=2.1.0", false},
-              {"2.1.0+cpu", "<=2.1.0", true},
-              {"2.1.0+cpu", ">2.1.0", false},
-              {"2.1.0.post6", "==2.1.0", false},
-              {"2.1.0.post6", "==2.1.*", true},
-              {"2.1.0rc1", "==2.1.*", true},
-              {"2.10", "==2.1.*", false},
-              {"2", "==2.0.*", true},
-              {"1!2.1", "==2.1.*", false},
-              {"2.1.0", "!=2.1.*", false},
-              {"2.2", "!=2.1.*", true},
-              {"1.7.post1", ">1.7", false},
-              {"1.7.1", ">1.7", true},
-              {"1.7.0.post2", ">1.7.post1", true},
-              {"1.7rc1", "<1.7", false},
-              {"1.6", "<1.7", true},
-              {"1.7rc1", "<1.7rc2", true},
-              {"2.2.post3", "~=2.2", true},
-              {"2.9", "~=2.2", true},
-              {"3.0", "~=2.2", false},
-              {"2.2.5", "~=2.2.0", true},
-              {"2.3", "~=2.2.0", false},
-              {"2.3", "~=2.2.post3", true},
-              {"1.26.4", ">=1.24, <2", true},
-              {"2.0.1", ">=1.24,<2,", false},
-              {"1.0-downstream1", "===1.0-downstream1", true},
-              {"1.0", "===1.0.0", false},
-              {"9.9", "== 9.9", true}};
-  for (const auto& [version, specifiers, meets] : rows) {
-    EXPECT_EQ(MeetsSpecifiers(version, specifiers), meets)
+  using Rows = std::vector<std::pair<const char*, const char*>>;
+  const Rows meeting = {{"2.1.0", ""},
+                        {"2.1.0+cpu", "==2.1.0"},
+                        {"2.1.0+cpu", "==2.1"},
+                        {"2.1.0+cpu", "==2.1.0+CPU"},
+                        {"1.0+ubuntu.1", "==1.0+ubuntu-1"},
+                        {"2.1.0+cpu", "<=2.1.0"},
+                        {"2.1.0.post6", "==2.1.*"},
+                        {"2.1.0rc1", "==2.1.*"},
+                        {"2", "==2.0.*"},
+                        {"2.2", "!=2.1.*"},
+                        {"1.7.1", ">1.7"},
+                        {"1.7.0.post2", ">1.7.post1"},
+                        {"1.6", "<1.7"},
+                        {"1.7rc1", "<1.7rc2"},
+                        {"2.2.post3", "~=2.2"},
+                        {"2.9", "~=2.2"},
+                        {"2.2.5", "~=2.2.0"},
+                        {"2.3", "~=2.2.post3"},
+                        {"1.26.4", ">=1.24, <2"},
+                        {"1.0-downstream1", "===1.0-downstream1"},
+                        {"9.9", "== 9.9"}};
+  const Rows failing = {{"2.1.0", "==2.1.0+cpu"}, {"2.1.0+cpu", "!=2.1.0"},
+                        {"2.1.0+cpu", ">2.1.0"},  {"2.1.0.post6", "==2.1.0"},
+                        {"2.10", "==2.1.*"},      {"1!2.1", "==2.1.*"},
+                        {"2.1.0", "!=2.1.*"},     {"1.7.post1", ">1.7"},
+                        {"1.7rc1", "<1.7"},       {"3.0", "~=2.2"},
+                        {"2.3", "~=2.2.0"},       {"2.0.1", ">=1.24,<2,"},
+                        {"1.0", "===1.0.0"}};
+  for (const auto& [version, specifiers] : meeting) {
+    EXPECT_EQ(MeetsSpecifiers(version, specifiers), true)
+        << version << " " << specifiers;
+  }
+  for (const auto& [version, specifiers] : failing) {
+    EXPECT_EQ(MeetsSpecifiers(version, specifiers), false)
         << version << " " << specifiers;
   }
 }
@@ -158,24 +137,14 @@ TEST(ParseRequirementsTest, ReadsPackagesWithVersionsAndMarkers) {
   EXPECT_EQ(read.packages[2].name, "pyyaml");
   EXPECT_EQ(read.packages[2].specifiers, ">=6.0");
   EXPECT_EQ(read.packages[3].name, "deepspeed");
-}
-
-TEST(ParseRequirementsTest, NamesEveryLineThatItCannotJudge) {
-  const char* const lines[] = {"-r base.txt",
-                               "--requirement base.txt",
-                               "-c limits.txt",
-                               "-e .",
-                               "./wheels/apex.whl",
-                               "apex-0.1-cp310-cp310-linux_aarch64.whl",
-                               "git+https://example.com/a.git#egg=a",
-                               "https://example.com/a.whl",
-                               "- torch==2.1.0",
-                               "-",
-                               "torch = 2.1.0",
-                               "torch 2.1.0",
-                               "numpy=>1.2",
-                               "torch==${VERSION}"};
-  for (const char* line : lines) {
+  // Names every line that it cannot judge.
+  constexpr char kLines[] =
+      "-r base.txt|--requirement base.txt|-c limits.txt|-e .|"
+      "./wheels/apex.whl|apex-0.1-cp310-cp310-linux_aarch64.whl|"
+      "git+https://example.com/a.git#egg=a|https://example.com/a.whl|"
+      "- torch==2.1.0|-|torch = 2.1.0|torch 2.1.0|numpy=>1.2|"
+      "torch==${VERSION}";
+  for (const absl::string_view line : absl::StrSplit(kLines, '|')) {
     const Requirements read = ParseRequirements(line);
     EXPECT_THAT(read.packages, IsEmpty()) << line;
     EXPECT_THAT(NotesOf(read.unread), ElementsAre(absl::StrCat("1 ", line)));
@@ -191,18 +160,16 @@ TEST(ParseRequirementsTest, JudgesThePackageBesideOptionsUrlsAndHashes) {
       "    "
       "--hash=sha256:1e61c37477a1626458e36f7b1d82aa5c9b094fa4802892072e49\n");
   EXPECT_THAT(read.unread, IsEmpty());
-  EXPECT_THAT(
-      NotesOf(read.ignored),
-      ElementsAre("1 --index-url https://pypi.example.com/simple", "2 --pre",
-                  "3 https://example.com/apex.whl", "4 --hash"));
+  const std::vector<std::string> ignored = {
+      "1 --index-url https://pypi.example.com/simple", "2 --pre",
+      "3 https://example.com/apex.whl", "4 --hash"};
+  EXPECT_EQ(NotesOf(read.ignored), ignored);
   ASSERT_THAT(read.packages, SizeIs(2));
   EXPECT_EQ(read.packages[0].name, "apex");
   EXPECT_EQ(read.packages[0].specifiers, "");
   EXPECT_EQ(read.packages[1].name, "six");
   EXPECT_EQ(read.packages[1].specifiers, "==1.16.0");
-}
-
-TEST(ParseRequirementsTest, ReadsLinesBesideBytesThatAreNoText) {
+  // Reads lines beside bytes that are no text.
   const Requirements all = ParseRequirements("a==1 \\\n\xff\n\nb==2 \\");
   ASSERT_EQ(all.packages.size(), 1u);
   EXPECT_EQ(all.packages[0].name, "b");
@@ -238,9 +205,7 @@ TEST(MeetsMarkerTest, KnowsThePlatform) {
   for (const auto& [marker, holds] : rows) {
     EXPECT_EQ(MeetsMarker(marker, "3.10.12", "aarch64"), holds) << marker;
   }
-}
-
-TEST(MeetsMarkerTest, DoesNotGuessWhatItDoesNotKnow) {
+  // Does not guess what it does not know.
   for (const char* marker :
        {"platform_release >= '5.10'", "platform_machine == 'aarch64'",
         "python_full_version >= '3.10.1'", "python_version", "",

@@ -1,10 +1,9 @@
 // The overview of a report: verdict, failures and what was not checked; and its
 // maps: hosts by rack, devices by leaf switch, hosts by value.
-#include <algorithm>
 #include <set>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
@@ -20,15 +19,6 @@
 namespace clusterd {
 namespace {
 
-// The report, with the verdict that its rules and hosts support.
-Report HeadOf(const Report& report) {
-  Report head;
-  head.set_verdict(SupportedVerdict(report));
-  head.set_error(report.error());
-  head.set_partial(report.partial());
-  return head;
-}
-
 void AddAbout(const char* name, absl::string_view value, PageDictionary* page) {
   if (value.empty()) return;
   PageDictionary* const row = page->AddSectionDictionary("ABOUT_ROW");
@@ -37,9 +27,9 @@ void AddAbout(const char* name, absl::string_view value, PageDictionary* page) {
 }
 
 size_t HostsWithoutFacts(const Report& report) {
-  return std::count_if(
-      report.hosts().begin(), report.hosts().end(),
-      [](const HostStatus& host) { return !host.no_facts_reason().empty(); });
+  return absl::c_count_if(report.hosts(), [](const HostStatus& host) {
+    return !host.no_facts_reason().empty();
+  });
 }
 
 using RulesByState = std::map<State, std::vector<const RuleResult*>>;
@@ -77,7 +67,7 @@ class Box {
 
 // "16 devices on 2 hosts" of a rule's findings of a state.
 std::string WhereText(const RuleResult& rule) {
-  google::protobuf::RepeatedPtrField<Subject> subjects;
+  Subjects subjects;
   for (const Finding& finding : rule.findings()) {
     if (finding.state() == rule.state()) subjects.MergeFrom(finding.subjects());
   }
@@ -125,8 +115,7 @@ void AddNotChecked(const Report& report, RulesByState& rules,
   }
   for (const auto& [why, hosts] : silent) box.Line(HostsText(hosts, 240), why);
   if (report.awaited_size() > 0) {
-    box.Line(HostsText({report.awaited().begin(), report.awaited().end()}, 240),
-             Say("html-awaited"));
+    box.Line(HostsText(report.awaited(), 240), Say("html-awaited"));
   }
   for (const RuleResult* rule : rules[UNKNOWN]) {
     box.Rules({rule->rule()}, Say("html-unknown-on", WhereText(*rule)));
@@ -138,52 +127,34 @@ constexpr size_t kHostsOfRow = 32;  // Without racks.
 // A port is an odd one where its switch has so many times as many of another.
 constexpr uint32_t kOddShare = 4;
 
-// "node" of "node0012".
-absl::string_view NamePrefix(absl::string_view host) {
-  while (!host.empty() && absl::ascii_isdigit(host.back())) {
-    host.remove_suffix(1);
-  }
-  return host;
-}
-
-struct RackRow {
-  std::string name;    // Empty: no rack is known.
-  std::string prefix;  // Its hosts' names', without racks.
-  std::vector<int> hosts;
-};
-
-std::vector<RackRow> RackRows(const Report& report) {
-  FirstSeen<std::string, RackRow> racks;
-  std::vector<RackRow> others;
+// Racks with their hosts; then hosts without one, in rows without a name.
+std::vector<std::pair<std::string, std::vector<int>>> RackRows(
+    const Report& report) {
+  FirstSeen<std::string, std::vector<int>> rows;
+  std::vector<std::vector<int>> others;
+  absl::string_view prefix;  // "node" of "node0012".
   for (int at = 0; at < report.hosts_size(); ++at) {
     const HostStatus& host = report.hosts(at);
     if (!host.rack().empty()) {
-      racks[host.rack()].name = host.rack();
-      racks[host.rack()].hosts.push_back(at);
+      rows[host.rack()].push_back(at);
       continue;
     }
-    const std::string prefix(NamePrefix(host.host()));
-    if (others.empty() || others.back().prefix != prefix ||
-        others.back().hosts.size() >= kHostsOfRow) {
-      others.push_back({"", prefix, {}});
+    const absl::string_view name = host.host();
+    const auto own = name.substr(0, name.find_last_not_of("0123456789") + 1);
+    if (others.empty() || own != prefix ||
+        others.back().size() >= kHostsOfRow) {
+      others.emplace_back();
     }
-    others.back().hosts.push_back(at);
+    prefix = own;
+    others.back().push_back(at);
   }
-  std::vector<RackRow> rows;
-  for (auto& [name, row] : racks.items()) rows.push_back(std::move(row));
-  rows.insert(rows.end(), others.begin(), others.end());
-  return rows;
-}
-
-// A host's own state, or that of what is known about it, whichever is worse.
-State StateOf(const HostStatus& host) {
-  const State state = KnownState(host.state());
-  return host.no_facts_reason().empty() ? state : WorseState(state, UNKNOWN);
+  for (auto& hosts : others) rows.items().emplace_back("", std::move(hosts));
+  return std::move(rows.items());
 }
 
 void AddLegend(const Report& report, PageDictionary* page) {
   std::map<State, size_t> counts;
-  for (const HostStatus& host : report.hosts()) ++counts[StateOf(host)];
+  for (const HostStatus& host : report.hosts()) ++counts[HostStateOf(host)];
   for (const State state : {FAIL, UNKNOWN, WARN, PASS, SKIPPED}) {
     PageDictionary* const entry = page->AddSectionDictionary("LEGEND");
     SetText("LETTER", StateLetter(state), entry);
@@ -192,17 +163,11 @@ void AddLegend(const Report& report, PageDictionary* page) {
   }
 }
 
-uint32_t MostOf(const SwitchPorts& leaf) {
-  uint32_t most = 0;
-  for (const SwitchPorts::Ports& ports : leaf.ports()) {
-    most = std::max(most, ports.host_count());
-  }
-  return most;
-}
-
 bool IsOdd(const SwitchPorts& leaf, const SwitchPorts::Ports& ports) {
   return ports.host_count() > 0 &&
-         ports.host_count() * kOddShare <= MostOf(leaf);
+         absl::c_any_of(leaf.ports(), [&](const SwitchPorts::Ports& other) {
+           return ports.host_count() * kOddShare <= other.host_count();
+         });
 }
 
 void AddSwitch(const SwitchPorts& leaf, const std::set<uint32_t>& devices,
@@ -210,22 +175,19 @@ void AddSwitch(const SwitchPorts& leaf, const std::set<uint32_t>& devices,
   PageDictionary* const row = rails->AddSectionDictionary("SWITCH");
   SetText("NAME", leaf.name().empty() ? Say("html-no-switch") : leaf.name(),
           row);
-  std::map<uint32_t, const SwitchPorts::Ports*> by_device;
-  for (const SwitchPorts::Ports& ports : leaf.ports()) {
-    by_device[ports.device()] = &ports;
-  }
   for (const uint32_t device : devices) {
     PageDictionary* const port = row->AddSectionDictionary("PORT");
-    const auto found = by_device.find(device);
-    if (found == by_device.end()) {
+    const auto* const ports =
+        FirstWith(leaf.ports(), &SwitchPorts::Ports::device, device);
+    if (ports == nullptr) {
       port->ShowSection("EMPTY");
       continue;
     }
-    const bool odd = !leaf.name().empty() && IsOdd(leaf, *found->second);
+    const bool odd = !leaf.name().empty() && IsOdd(leaf, *ports);
     PageDictionary* const cell = port->AddSectionDictionary("CABLED");
     SetText("CLASS", odd ? "odd" : "many", cell);
-    SetText("HOSTS", found->second->hosts(), cell);
-    cell->SetIntValue("COUNT", found->second->host_count());
+    SetText("HOSTS", ports->hosts(), cell);
+    cell->SetIntValue("COUNT", ports->host_count());
     SetText("MARK", odd ? "!" : "", cell);
   }
 }
@@ -250,51 +212,8 @@ void AddOddPorts(const std::vector<const SwitchPorts*>& leaves,
   }
 }
 
-}  // namespace
-
-const char* StateLetter(State state) {
-  switch (KnownState(state)) {
-    case FAIL:
-      return "F";
-    case WARN:
-      return "W";
-    case PASS:
-      return "P";
-    case SKIPPED:
-      return "S";
-    default:
-      return "U";
-  }
-}
-
-void SetText(const char* name, absl::string_view text, PageDictionary* in) {
-  in->SetValue(name, SafeText(text, /*utf8=*/true));
-}
-
-void ShowText(const char* section, absl::string_view text, PageDictionary* in,
-              const char* words) {
-  if (text.empty()) return;
-  SetText("TEXT", words == nullptr ? std::string(text) : Say(words, text),
-          in->AddSectionDictionary(section));
-}
-
-PageDictionary* ShowLines(const char* section, absl::string_view text,
-                          PageDictionary* in) {
-  if (text.empty()) return nullptr;
-  PageDictionary* const shown = in->AddSectionDictionary(section);
-  shown->SetValue("TEXT", SafeLines(text, /*utf8=*/true));
-  return shown;
-}
-
-std::string Headline(const Report& report, const char* words) {
-  const Report head = HeadOf(report);
-  const std::string about = ReportSubject(
-      report, [](absl::string_view name) { return std::string(name); });
-  return Say(words, VerdictWord(head), about, VerdictSentence(head));
-}
-
 void AddHead(const Report& report, PageDictionary* page) {
-  SetText("LETTER", StateLetter(HeadOf(report).verdict()), page);
+  SetText("LETTER", StateLetter(report.verdict()), page);
   SetText("HEADLINE", Headline(report, "html-headline"), page);
   const size_t answered = report.hosts_size() - HostsWithoutFacts(report);
   SetText("SUMMARY",
@@ -320,6 +239,7 @@ void AddHead(const Report& report, PageDictionary* page) {
   for (const std::string& note : report.notes()) ShowText("NOTE", note, notes);
 }
 
+// Boxes for failures and, as large, unchecked rules; warnings and passes.
 void AddBoxes(const Report& report, const PageFindings& findings,
               PageDictionary* page) {
   RulesByState rules;
@@ -338,17 +258,18 @@ void AddBoxes(const Report& report, const PageFindings& findings,
   passed.Rules(Each<std::string>(rules[PASS], &RuleResult::rule), "");
 }
 
+// A row for each rack, or for 32 hosts of one kind of name, with a cell a host.
 void AddRacks(const Report& report, PageDictionary* page) {
   AddLegend(report, page);
   if (report.hosts().empty()) page->ShowSection("NO_HOSTS");
-  for (const RackRow& rack : RackRows(report)) {
+  for (const auto& [rack, hosts] : RackRows(report)) {
     PageDictionary* const row = page->AddSectionDictionary("RACK");
     std::vector<std::string> names;
     State worst = PASS;
     size_t not_passing = 0;
-    for (const int at : rack.hosts) {
+    for (const int at : hosts) {
       const HostStatus& host = report.hosts(at);
-      const State state = StateOf(host);
+      const State state = HostStateOf(host);
       PageDictionary* const cell = row->AddSectionDictionary("HOST");
       cell->SetIntValue("AT", at);
       SetText("NAME", host.host(), cell);
@@ -358,7 +279,7 @@ void AddRacks(const Report& report, PageDictionary* page) {
       worst = WorseState(worst, state);
       if (state != PASS) ++not_passing;
     }
-    SetText("NAME", rack.name.empty() ? FoldHostlist(names) : rack.name, row);
+    SetText("NAME", rack.empty() ? FoldHostlist(names) : rack, row);
     SetText("LETTER", StateLetter(worst), row);
     SetText("COUNT",
             not_passing == 0
@@ -368,6 +289,7 @@ void AddRacks(const Report& report, PageDictionary* page) {
   }
 }
 
+// A row for each leaf switch, with a column a device index.
 void AddRails(const Report& report, PageDictionary* page) {
   if (report.switches().empty()) return page->ShowSection("NO_RAILS");
   PageDictionary* const rails = page->AddSectionDictionary("RAILS");
@@ -379,12 +301,11 @@ void AddRails(const Report& report, PageDictionary* page) {
       devices.insert(ports.device());
     }
   }
-  std::stable_partition(
-      leaves.begin(), leaves.end(), [](const SwitchPorts* leaf) {
-        return std::any_of(
-            leaf->ports().begin(), leaf->ports().end(),
-            [leaf](const auto& ports) { return IsOdd(*leaf, ports); });
-      });
+  absl::c_stable_partition(leaves, [](const SwitchPorts* leaf) {
+    return absl::c_any_of(leaf->ports(), [leaf](const auto& ports) {
+      return IsOdd(*leaf, ports);
+    });
+  });
   for (const uint32_t device : devices) {
     rails->AddSectionDictionary("COLUMN")->SetIntValue("DEVICE", device);
   }
@@ -410,6 +331,46 @@ void AddValues(const Report& report, PageDictionary* page) {
       SetText("WHERE", group.hosts(), row);
     }
   }
+}
+
+}  // namespace
+
+std::string StateLetter(State state) {
+  return State_Name(KnownState(state)).substr(0, 1);
+}
+
+void SetText(const char* name, absl::string_view text, PageDictionary* in) {
+  in->SetValue(name, SafeText(text, /*utf8=*/true));
+}
+
+void ShowText(const char* section, absl::string_view text, PageDictionary* in,
+              const char* words) {
+  if (text.empty()) return;
+  SetText("TEXT", words == nullptr ? std::string(text) : Say(words, text),
+          in->AddSectionDictionary(section));
+}
+
+PageDictionary* ShowLines(const char* section, absl::string_view text,
+                          PageDictionary* in) {
+  if (text.empty()) return nullptr;
+  PageDictionary* const shown = in->AddSectionDictionary(section);
+  shown->SetValue("TEXT", SafeLines(text, /*utf8=*/true));
+  return shown;
+}
+
+std::string Headline(const Report& report, const char* words) {
+  const std::string about = ReportSubject(
+      report, [](absl::string_view name) { return std::string(name); });
+  return Say(words, VerdictWord(report), about, VerdictSentence(report));
+}
+
+void AddOverview(const Report& report, const PageFindings& findings,
+                 PageDictionary* page) {
+  AddHead(report, page);
+  AddBoxes(report, findings, page);
+  AddRacks(report, page);
+  AddRails(report, page);
+  AddValues(report, page);
 }
 
 }  // namespace clusterd

@@ -18,7 +18,7 @@ namespace clusterd {
 using PageDictionary = ctemplate::TemplateDictionary;
 
 // "F", "U", "W", "P" or "S": the letter beside the state's colour.
-const char* StateLetter(State state);
+std::string StateLetter(State state);
 
 // Sets a variable.
 void SetText(const char* name, absl::string_view text, PageDictionary* in);
@@ -48,31 +48,17 @@ class PageFindings {
 
  private:
   const FindingOverview overview_;
+  // Without the characters of a rule that no anchor may have.
   std::map<std::string, std::string, std::less<>> anchors_;
   std::map<const Finding*, std::string> places_;
 };
 
-// The verdict with the report's subject, in these words.
+// The verdict with the report's subject, in these words. The verdict of this
+// and other reports here is the one that rules and hosts support.
 std::string Headline(const Report& report, const char* words);
-// Adds the verdict, the report's subject, and its notes.
-void AddHead(const Report& report, PageDictionary* page);
-// Boxes for failures and, as large, unchecked rules; warnings and passes.
-void AddBoxes(const Report& report, const PageFindings& findings,
-              PageDictionary* page);
-// A row for each rack, or for 32 hosts of one kind of name, with a cell a host.
-void AddRacks(const Report& report, PageDictionary* page);
-// A row for each leaf switch, with a column a device index.
-void AddRails(const Report& report, PageDictionary* page);
-void AddCauses(const Report& report, const PageFindings& findings,
-               PageDictionary* page);
-void AddFindings(const Report& report, const PageFindings& findings,
+// The verdict, the report's subject and notes; boxes; and the maps.
+void AddOverview(const Report& report, const PageFindings& findings,
                  PageDictionary* page);
-void AddValues(const Report& report, PageDictionary* page);
-// `old`, to compare with, may be null. It is in English.
-void AddSince(const Report* old, const Report& report, PageDictionary* page);
-// Adds pages of hosts that do not pass; the script adds the others.
-void AddHostPages(const Report& report, const PageFindings& findings,
-                  PageDictionary* page);
 
 }  // namespace clusterd
 

@@ -1,11 +1,11 @@
 #include "config/html/report_html.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <set>
-#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -18,6 +18,7 @@
 #include "config/report/message_json.h"
 #include "config/report/repair_list.h"
 #include "config/report/report_diff.h"
+#include "config/report/verdict.h"
 #include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/words/number_text.h"
@@ -56,7 +57,6 @@ std::string JsonForScript(const Report& report) {
       {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
 }
 
-constexpr int kAll = std::numeric_limits<int>::max();
 // Up to this number failures are open at first.
 constexpr size_t kOpenFindings = 20;
 // Further entries are folded, and printed only if the reader opens them.
@@ -70,20 +70,12 @@ constexpr size_t kHostTextBytes = size_t{1} << 20;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;
 
-// Keeps only letters, digits and dashes.
-std::string AnchorName(absl::string_view rule) {
-  std::string name = "r-";
-  for (const char c : rule) {
-    if (absl::ascii_isalnum(c) || c == '-') name += c;
-  }
-  return name;
-}
-
 void AddFinding(const FindingBlock& block, const Finding& finding,
                 const PageFindings& findings, PageDictionary* in) {
   PageDictionary* const row = in->AddSectionDictionary("FINDING");
   SetText("AT", findings.PlaceOf(&finding), row);
-  SetText("WHERE", SubjectsText(finding.subjects(), kAll, kAll), row);
+  SetText("WHERE", SubjectsText(finding.subjects(), kUnbounded, kUnbounded),
+          row);
   SetText("FOUND", finding.observed(), row);
   SetText("EXPECTED", finding.expected(), row);
   ShowText("BECAUSE", finding.caused_by(), row, "html-because");
@@ -91,6 +83,64 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
   PageDictionary* const fix = ShowLines("FIX", FixWords(finding), row);
   if (fix != nullptr && finding.command().empty()) fix->ShowSection("ALONE");
   ShowLines("COMMAND", finding.command(), row);
+}
+
+void AddCauses(const Report& report, const PageFindings& findings,
+               PageDictionary* page) {
+  const std::vector<Repair> repairs = ListRepairs(report);
+  if (repairs.empty()) return page->ShowSection("NO_CAUSES");
+  PageDictionary* const causes = page->AddSectionDictionary("CAUSES");
+  for (const Repair& repair : repairs) {
+    PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
+    SetText("LETTER", StateLetter(repair.state), row);
+    SetText("WHERE", SubjectsText(repair.subjects, 20, 160), row);
+    // Every second part was in backquotes.
+    bool is_code = false;
+    for (const absl::string_view part : absl::StrSplit(repair.how, '`')) {
+      PageDictionary* const how = row->AddSectionDictionary("HOW");
+      ShowText(is_code ? "CODE" : "WORDS", part, how);
+      is_code = !is_code;
+    }
+    ShowLines("COMMAND", repair.command, row);
+    findings.AddLinks(repair.rules, row);
+  }
+}
+
+void AddFindings(const PageFindings& findings, PageDictionary* page) {
+  const FindingOverview& overview = findings.overview();
+  if (overview.blocks.empty()) page->ShowSection("NO_FINDINGS");
+  std::set<std::string> anchored;
+  for (auto block = overview.blocks.rbegin(); block != overview.blocks.rend();
+       ++block) {
+    PageDictionary* const in = page->AddSectionDictionary("BLOCK");
+    const std::string anchor = findings.AnchorOf(block->rule);
+    SetText("ANCHOR",
+            anchored.insert(anchor).second
+                ? anchor
+                : absl::StrCat(anchor, ".", StateLetter(block->state)),
+            in);
+    SetText("LETTER", StateLetter(block->state), in);
+    SetText("RULE", block->rule, in);
+    SetText("COUNT", Count(block->findings.size(), "finding"), in);
+    ShowText("WHY", block->why, in);
+    ShowText("SOURCE", block->source, in, "html-source");
+    SetText("MORE", Say("report-explain", block->rule), in);
+    if (block->state == FAIL && block->findings.size() <= kOpenFindings) {
+      in->ShowSection("OPEN");
+    }
+    if (block->findings.size() > kPrintedFindings) in->ShowSection("LONG");
+    for (const Finding* finding : block->findings) {
+      AddFinding(*block, *finding, findings, in);
+    }
+  }
+  if (overview.causes.empty()) return;
+  PageDictionary* const follows = page->AddSectionDictionary("FOLLOWS");
+  for (const auto& [cause, group] : overview.causes) {
+    PageDictionary* const row = follows->AddSectionDictionary("FOLLOW");
+    SetText("LETTER", StateLetter(group.state), row);
+    SetText("TEXT", CauseText(cause, group, 40, 400), row);
+    SetText("RULES", absl::StrJoin(group.rules, ", "), row);
+  }
 }
 
 // The line of one finding on a host's page.
@@ -102,22 +152,15 @@ struct HostLine {
 std::map<absl::string_view, std::vector<HostLine>> LinesByHost(
     const Report& report) {
   std::map<absl::string_view, std::vector<HostLine>> lines;
-  for (const RuleResult& rule : report.rules()) {
-    for (const Finding& finding : rule.findings()) {
-      if (!IsTrouble(finding.state())) continue;
-      for (const Subject& subject : finding.subjects()) {
-        lines[subject.host()].push_back(
-            {&finding, DevicesText({subject.devices().begin(),
-                                    subject.devices().end()})});
-      }
-    }
-  }
+  ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
+    const auto& devices = subject.devices();
+    lines[subject.host()].push_back(
+        {&finding, DevicesText({devices.begin(), devices.end()})});
+  });
   for (auto& [host, of_host] : lines) {
-    std::stable_sort(of_host.begin(), of_host.end(),
-                     [](const HostLine& a, const HostLine& b) {
-                       return KnownState(a.finding->state()) >
-                              KnownState(b.finding->state());
-                     });
+    absl::c_stable_sort(of_host, [](const HostLine& a, const HostLine& b) {
+      return KnownState(a.finding->state()) > KnownState(b.finding->state());
+    });
   }
   return lines;
 }
@@ -153,10 +196,31 @@ void AddHostPage(const HostStatus& host, int at,
   }
 }
 
+// Pages of hosts that do not pass; the script adds the others.
+void AddHostPages(const Report& report, const PageFindings& findings,
+                  PageDictionary* page) {
+  auto lines = LinesByHost(report);
+  std::vector<int> shown;
+  for (int at = 0; at < report.hosts_size(); ++at) {
+    const HostStatus& host = report.hosts(at);
+    if (IsTrouble(HostStateOf(host)) || lines.count(host.host()) > 0) {
+      shown.push_back(at);
+    }
+  }
+  size_t texts = 0;
+  for (const int at : shown) {
+    const HostStatus& host = report.hosts(at);
+    PageDictionary* const in = page->AddSectionDictionary("PAGE");
+    if (shown.size() > kPrintedHosts) in->ShowSection("LONG");
+    AddHostPage(host, at, lines[host.host()], findings, &texts, in);
+  }
+  if (shown.empty() && report.hosts_size() > 0) page->ShowSection("ALL_PASS");
+}
+
 void AddChange(const ReportDiff::Change& change, PageDictionary* in) {
   PageDictionary* const row = in->AddSectionDictionary("CHANGE");
   const auto letter = [](State state) {
-    return state == STATE_UNSPECIFIED ? "S" : StateLetter(state);
+    return StateLetter(state == STATE_UNSPECIFIED ? SKIPPED : state);
   };
   SetText("BEFORE", letter(change.before()), row);
   SetText("AFTER", letter(change.after()), row);
@@ -173,9 +237,6 @@ void AddChange(const ReportDiff::Change& change, PageDictionary* in) {
 }
 
 void AddSinceTexts(const ReportDiff& since, PageDictionary* page) {
-  const auto hosts = [](const auto& names) {
-    return HostsText({names.begin(), names.end()}, 400);
-  };
   ShowText("SINCE",
            Say("html-since", StateWord(since.before_verdict()),
                since.before_run_id(), StateWord(since.after_verdict())),
@@ -185,11 +246,27 @@ void AddSinceTexts(const ReportDiff& since, PageDictionary* page) {
            changes == 0 ? Say("html-no-change") : Count(changes, "change"),
            page);
   if (since.spec_changed()) ShowText("SINCE", Say("html-spec-changed"), page);
-  ShowText("SINCE", hosts(since.hosts_added()), page, "html-hosts-added");
-  ShowText("SINCE", hosts(since.hosts_removed()), page, "html-hosts-removed");
+  ShowText("SINCE", HostsText(since.hosts_added(), 400), page,
+           "html-hosts-added");
+  ShowText("SINCE", HostsText(since.hosts_removed(), 400), page,
+           "html-hosts-removed");
   for (const std::string& note : DiffNotes(since)) {
     ShowText("SINCE", note, page);
   }
+}
+
+// `old`, to compare with, may be null. It is in English.
+void AddSince(const Report* old, const Report& report, PageDictionary* page) {
+  if (old == nullptr) return ShowText("SINCE", Say("html-not-compared"), page);
+  const ReportDiff since = DiffReports(Rendered(*old), report);
+  AddSinceTexts(since, page);
+  const int shown = std::min(since.changes_size(), kMaxChanges);
+  if (shown < since.changes_size()) {
+    ShowText("SINCE", Say("html-first-changes", shown), page);
+  }
+  if (shown == 0) return;
+  PageDictionary* const changes = page->AddSectionDictionary("CHANGES");
+  for (int i = 0; i < shown; ++i) AddChange(since.changes(i), changes);
 }
 
 // The words of the template in the current language: {{SAY_NO_HOSTS}} is the
@@ -214,13 +291,9 @@ void AddBody(const Report& kept, const Report* before, PageDictionary* page) {
   SetText("LANG", IsEnglish() ? "en" : "zh-CN", body);
   AddWords(body);
   const PageFindings findings(report);
-  AddHead(report, body);
-  AddBoxes(report, findings, body);
+  AddOverview(report, findings, body);
   AddCauses(report, findings, body);
-  AddRacks(report, body);
-  AddRails(report, body);
-  AddFindings(report, findings, body);
-  AddValues(report, body);
+  AddFindings(findings, body);
   AddSince(before, report, body);
   AddHostPages(report, findings, body);
 }
@@ -233,11 +306,13 @@ absl::StatusOr<std::string> ReportHtml(const Report& report,
     return absl::InternalError("html: bad template");
   PageDictionary page("page");
   SetText("LANG", IsEnglish() ? "en" : "zh-CN", &page);
-  SetText("TITLE", Headline(report, "html-title"), &page);
+  Report shown = report;
+  shown.set_verdict(SupportedVerdict(report));
+  SetText("TITLE", Headline(shown, "html-title"), &page);
   page.ShowSection(IsEnglish() ? "OPENS_ENGLISH" : "OPENS_CHINESE");
   for (const Language language : {Language::kEnglish, Language::kChinese}) {
     const InLanguage scope(language);
-    AddBody(report, before, &page);
+    AddBody(shown, before, &page);
   }
   page.SetValue("POLICY", Policy());
   page.SetValueWithoutCopy("STYLE", kPage_css);
@@ -254,7 +329,9 @@ absl::StatusOr<std::string> ReportHtml(const Report& report,
 PageFindings::PageFindings(const Report& report)
     : overview_(ArrangeFindings(report, /*whole=*/true)) {
   for (const FindingBlock& block : overview_.blocks) {
-    anchors_.emplace(block.rule, AnchorName(block.rule));
+    std::string& anchor = anchors_[block.rule] = "r-";
+    absl::c_copy_if(block.rule, std::back_inserter(anchor),
+                    [](char c) { return absl::ascii_isalnum(c) || c == '-'; });
   }
   for (int r = 0; r < report.rules_size(); ++r) {
     for (int f = 0; f < report.rules(r).findings_size(); ++f) {
@@ -278,103 +355,6 @@ void PageFindings::AddLinks(const std::vector<std::string>& rules,
     SetText("RULE", rule, part);
     if (&rule != &rules.back()) name->ShowSection("SEPARATOR");
   }
-}
-
-void AddCauses(const Report& report, const PageFindings& findings,
-               PageDictionary* page) {
-  const std::vector<Repair> repairs = ListRepairs(report);
-  if (repairs.empty()) return page->ShowSection("NO_CAUSES");
-  PageDictionary* const causes = page->AddSectionDictionary("CAUSES");
-  for (const Repair& repair : repairs) {
-    PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
-    SetText("LETTER", StateLetter(repair.state), row);
-    SetText("WHERE", SubjectsText(repair.subjects, 20, 160), row);
-    // Every second part was in backquotes.
-    bool is_code = false;
-    for (const absl::string_view part : absl::StrSplit(repair.how, '`')) {
-      PageDictionary* const how = row->AddSectionDictionary("HOW");
-      ShowText(is_code ? "CODE" : "WORDS", part, how);
-      is_code = !is_code;
-    }
-    ShowLines("COMMAND", repair.command, row);
-    findings.AddLinks(repair.rules, row);
-  }
-}
-
-void AddFindings(const Report& report, const PageFindings& findings,
-                 PageDictionary* page) {
-  const FindingOverview& overview = findings.overview();
-  std::map<std::string, std::string> sources;
-  for (const RuleResult& rule : report.rules()) {
-    sources[rule.rule()] = rule.source();
-  }
-  if (overview.blocks.empty()) page->ShowSection("NO_FINDINGS");
-  std::set<std::string> anchored;
-  for (auto block = overview.blocks.rbegin(); block != overview.blocks.rend();
-       ++block) {
-    PageDictionary* const in = page->AddSectionDictionary("BLOCK");
-    const std::string anchor = findings.AnchorOf(block->rule);
-    SetText("ANCHOR",
-            anchored.insert(anchor).second
-                ? anchor
-                : absl::StrCat(anchor, ".", StateLetter(block->state)),
-            in);
-    SetText("LETTER", StateLetter(block->state), in);
-    SetText("RULE", block->rule, in);
-    SetText("COUNT", Count(block->findings.size(), "finding"), in);
-    ShowText("WHY", block->why, in);
-    ShowText("SOURCE", sources[block->rule], in, "html-source");
-    SetText("MORE", Say("report-explain", block->rule), in);
-    if (block->state == FAIL && block->findings.size() <= kOpenFindings) {
-      in->ShowSection("OPEN");
-    }
-    if (block->findings.size() > kPrintedFindings) in->ShowSection("LONG");
-    for (const Finding* finding : block->findings) {
-      AddFinding(*block, *finding, findings, in);
-    }
-  }
-  if (overview.causes.empty()) return;
-  PageDictionary* const follows = page->AddSectionDictionary("FOLLOWS");
-  for (const auto& [cause, group] : overview.causes) {
-    PageDictionary* const row = follows->AddSectionDictionary("FOLLOW");
-    SetText("LETTER", StateLetter(group.state), row);
-    SetText("TEXT", CauseText(cause, group, 40, 400), row);
-    SetText("RULES", absl::StrJoin(group.rules, ", "), row);
-  }
-}
-
-void AddSince(const Report* old, const Report& report, PageDictionary* page) {
-  if (old == nullptr) return ShowText("SINCE", Say("html-not-compared"), page);
-  const ReportDiff since = DiffReports(Rendered(*old), report);
-  AddSinceTexts(since, page);
-  const int shown = std::min(since.changes_size(), kMaxChanges);
-  if (shown < since.changes_size()) {
-    ShowText("SINCE", Say("html-first-changes", shown), page);
-  }
-  if (shown == 0) return;
-  PageDictionary* const changes = page->AddSectionDictionary("CHANGES");
-  for (int i = 0; i < shown; ++i) AddChange(since.changes(i), changes);
-}
-
-void AddHostPages(const Report& report, const PageFindings& findings,
-                  PageDictionary* page) {
-  auto lines = LinesByHost(report);
-  std::vector<int> shown;
-  for (int at = 0; at < report.hosts_size(); ++at) {
-    const HostStatus& host = report.hosts(at);
-    const bool passes = !IsTrouble(host.state()) &&
-                        lines.count(host.host()) == 0 &&
-                        host.no_facts_reason().empty();
-    if (!passes) shown.push_back(at);
-  }
-  size_t texts = 0;
-  for (const int at : shown) {
-    const HostStatus& host = report.hosts(at);
-    PageDictionary* const in = page->AddSectionDictionary("PAGE");
-    if (shown.size() > kPrintedHosts) in->ShowSection("LONG");
-    AddHostPage(host, at, lines[host.host()], findings, &texts, in);
-  }
-  if (shown.empty() && report.hosts_size() > 0) page->ShowSection("ALL_PASS");
 }
 
 }  // namespace clusterd

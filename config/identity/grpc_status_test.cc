@@ -5,16 +5,13 @@
 namespace clusterd {
 namespace {
 
-TEST(GrpcStatusTest, KeepsCodeAndMessageBothWays) {
+TEST(GrpcStatusTest, KeepsCodeAndMessageBothWaysAndMakesForeignCodesUnknown) {
   for (int code = 1; code <= 16; ++code) {
     const absl::Status status(static_cast<absl::StatusCode>(code), "why");
     EXPECT_EQ(ToAbslStatus(ToGrpcStatus(status)), status);
   }
   EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok());
   EXPECT_TRUE(ToAbslStatus(grpc::Status::OK).ok());
-}
-
-TEST(GrpcStatusTest, MakesForeignCodesUnknown) {
   EXPECT_EQ(
       ToAbslStatus(grpc::Status(grpc::StatusCode::DO_NOT_USE, "x")).code(),
       absl::StatusCode::kUnknown);

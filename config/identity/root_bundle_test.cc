@@ -2,30 +2,21 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
-#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::string HashOf(const TestAuthority& root) {
   return RootHashes(root.certificate_pem()).front();
-}
-
-std::vector<std::string> Texts(const std::vector<FindingValue>& words) {
-  std::vector<std::string> texts;
-  for (const FindingValue& each : words) texts.push_back(EnglishText(each));
-  return texts;
 }
 
 class RootBundleTest : public testing::Test {
@@ -41,11 +32,11 @@ class RootBundleTest : public testing::Test {
   }
   // Checks that only this news has changed.
   void ExpectRefused(const Roots& held, const std::string& bundles,
-                     const std::string& why) const {
+                     const Telling& why) const {
     const Roots after = Take(held, bundles);
-    EXPECT_EQ(after.pem, held.pem) << why;
-    EXPECT_EQ(after.bundle, held.bundle) << why;
-    EXPECT_THAT(Texts(after.news), ElementsAre(HasSubstr(why)));
+    EXPECT_EQ(after.pem, held.pem);
+    EXPECT_EQ(after.bundle, held.bundle);
+    EXPECT_THAT(after.news, ElementsAre(why));
   }
 
   const std::unique_ptr<TestAuthority> old_ = TestAuthority::Create("old");
@@ -60,11 +51,11 @@ TEST_F(RootBundleTest, GoesFromTheOldRootToBothAndToTheNewOneAlone) {
   const Roots middle = Take(Joined(), both_);
   EXPECT_EQ(middle.pem, Both());
   EXPECT_EQ(middle.bundle, both_);
-  EXPECT_THAT(Texts(middle.news), ElementsAre("root added " + HashOf(*next_)));
+  EXPECT_THAT(middle.news, ElementsAre(Tells("root-added", HashOf(*next_))));
   const Roots end = Take(middle, both_ + new_alone_);
   EXPECT_EQ(end.pem, next_->certificate_pem());
   EXPECT_EQ(end.bundle, new_alone_);
-  EXPECT_THAT(Texts(end.news), ElementsAre("root removed " + HashOf(*old_)));
+  EXPECT_THAT(end.news, ElementsAre(Tells("root-removed", HashOf(*old_))));
   // The same bundles again change nothing.
   EXPECT_THAT(Take(end, both_ + new_alone_).news, ElementsAre());
 }
@@ -72,41 +63,39 @@ TEST_F(RootBundleTest, GoesFromTheOldRootToBothAndToTheNewOneAlone) {
 TEST_F(RootBundleTest, LeadsAHostThatWasAwayThroughTheStepThatItMissed) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   EXPECT_EQ(end.pem, next_->certificate_pem());
-  EXPECT_THAT(Texts(end.news), ElementsAre("root added " + HashOf(*next_),
-                                           "root removed " + HashOf(*old_)));
+  EXPECT_THAT(end.news, ElementsAre(Tells("root-added", HashOf(*next_)),
+                                    Tells("root-removed", HashOf(*old_))));
   // Without that step no path leads to the new root.
-  ExpectRefused(Joined(), new_alone_, "join again: clusterd join");
+  ExpectRefused(Joined(), new_alone_, Tells("bundle-not-signed", 2));
 }
 
 TEST_F(RootBundleTest, TakesNoRootThatNoHeldOneHasSigned) {
   const std::string planted = Both() + thief_->certificate_pem();
   ExpectRefused(Joined(), thief_->RootBundle("demo", "9", planted),
-                "signed by no root that this host has");
+                Tells("bundle-not-signed"));
   // The controller holds the key of this certificate.
   const auto intermediate = old_->MakeBelow("intermediate");
   ExpectRefused(Joined(), intermediate->RootBundle("demo", "9", planted),
-                "signed by no root that this host has");
+                Tells("bundle-not-signed"));
   ExpectRefused({intermediate->certificate_pem(), ""},
                 intermediate->RootBundle("demo", "9", planted),
-                "signed by no root that this host has");
+                Tells("bundle-not-signed"));
   // Another text under a good signature.
   for (const auto& [from, to] :
        {std::make_pair(next_->certificate_pem(), thief_->certificate_pem()),
         std::make_pair(std::string("number 1"), std::string("number 7"))}) {
     ExpectRefused(Joined(), absl::StrReplaceAll(both_, {{from, to}}),
-                  "signed by no root that this host has");
+                  Tells("bundle-not-signed"));
   }
 }
 
 TEST_F(RootBundleTest, SaysWhichUnsignedRootsItDoesNotTake) {
   const Roots after = Take(Joined(), "", Both());
   EXPECT_EQ(after.pem, old_->certificate_pem());
-  EXPECT_THAT(Texts(after.news),
-              ElementsAre("roots not taken: no root of this host has signed a "
-                          "bundle with " +
-                          HashOf(*next_)));
-  EXPECT_THAT(Texts(Take(Joined(), both_, Both()).news),
-              ElementsAre("root added " + HashOf(*next_)));
+  EXPECT_THAT(after.news,
+              ElementsAre(Tells("msg-trust-root-not-signed", HashOf(*next_))));
+  EXPECT_THAT(Take(Joined(), both_, Both()).news,
+              ElementsAre(Tells("root-added", HashOf(*next_))));
 }
 
 TEST_F(RootBundleTest, ThousandsOfRootsFillNoLog) {
@@ -119,21 +108,21 @@ TEST_F(RootBundleTest, ThousandsOfRootsFillNoLog) {
 
 TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
   const Roots end = Take(Joined(), both_ + new_alone_);
-  ExpectRefused(end, both_, "not above 2, which this host has");
+  ExpectRefused(end, both_, Tells("bundle-not-above", 1, 2));
   // The same for one of this number that the held root has signed.
-  ExpectRefused(end, next_->RootBundle("demo", "2", Both()), "not above 2");
+  ExpectRefused(end, next_->RootBundle("demo", "2", Both()),
+                Tells("bundle-not-above", 2, 2));
   // Without its number the host could not compare.
   ExpectRefused({end.pem, "cut"}, next_->RootBundle("demo", "1", Both()),
-                "roots.bundle is damaged");
+                Tells("bundle-damaged"));
 }
 
 // A thief of its key cannot restore it.
 TEST_F(RootBundleTest, RootThatWasRemovedSignsNothing) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   const std::string back = old_->RootBundle("demo", "3", Both());
-  ExpectRefused(end, back, "signed by no root that this host has");
-  ExpectRefused(end, both_ + new_alone_ + back,
-                "signed by no root that this host has");
+  ExpectRefused(end, back, Tells("bundle-not-signed"));
+  ExpectRefused(end, both_ + new_alone_ + back, Tells("bundle-not-signed"));
   // On the way of a host that is behind, either.
   EXPECT_EQ(Take(Joined(), both_ + new_alone_ + back).pem, end.pem);
 }
@@ -147,12 +136,12 @@ TEST_F(RootBundleTest, FilesThatWerePutBackComeForwardAgain) {
   const Roots half = Take({middle.pem, end.bundle}, both_ + new_alone_);
   EXPECT_EQ(half.pem, end.pem);
   EXPECT_EQ(half.bundle, end.bundle);
-  EXPECT_THAT(Texts(half.news), ElementsAre("root removed " + HashOf(*old_)));
+  EXPECT_THAT(half.news, ElementsAre(Tells("root-removed", HashOf(*old_))));
 }
 
 TEST_F(RootBundleTest, BundleOfAnotherClusterIsRefused) {
   ExpectRefused(Joined(), old_->RootBundle("other", "1", Both()),
-                "of cluster other");
+                Tells("bundle-of-cluster", 1, "other"));
 }
 
 TEST_F(RootBundleTest, RootThatHasEndedSignsNothing) {
@@ -162,7 +151,7 @@ TEST_F(RootBundleTest, RootThatHasEndedSignsNothing) {
   const auto root = TestAuthority::Create("ended", ended);
   ExpectRefused({root->certificate_pem() + old_->certificate_pem(), ""},
                 root->RootBundle("demo", "1", Both()),
-                "signed by no root that this host has");
+                Tells("bundle-not-signed"));
 }
 
 TEST_F(RootBundleTest, RefusesWhatIsNoBundle) {

@@ -1,7 +1,6 @@
 // Messages of every size arrive whole. gRPC 1.51 alone does not send those that
 // fill the buffers of its TLS to the last byte.
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,13 +76,12 @@ TEST(TlsFlushTest, MessagesOfEverySizeArrive) {
   WriteTestFile(files.ca, pem.ca, 0644);
   WriteTestFile(files.certificate, pem.certificate, 0644);
   WriteTestFile(files.key, pem.key, 0600);
-  const auto credentials = MakeServerCredentials(files);
-  ASSERT_TRUE(credentials.ok()) << credentials.status();
+  const auto credentials = MakeServerCredentials(files).value();
   EchoService service;
   int port = 0;
   grpc::ServerBuilder builder;
   builder.RegisterCallbackGenericService(&service);
-  builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
+  builder.AddListeningPort("127.0.0.1:0", credentials, &port);
   builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, 4096);
   const auto server = builder.BuildAndStart();
   ASSERT_NE(server, nullptr);

@@ -2,21 +2,19 @@
 // help, and the daemon that answers them (daemon/agent/hooks/hook_service.h).
 //
 //   kJob       the controller's verdict; while the controller is away, fresh
-//   own
-//              facts and a kept verdict. Drains under Slurm.
-//   kHost      fresh own facts. Drains, and ends a drain of ours.
+//              facts of the host and a kept verdict. Drains under Slurm.
+//   kHost      fresh facts of the host. Drains, and ends our own drain.
 //   kAfterJob  the same, when the job's devices are idle or `grace` is over
-//   kNothing   gives only the kept verdict's variables
+//   kNothing   only gives the kept verdict's variables
 //
-// Slurm drains the node automatically where Prolog or Epilog does not exit with
-// 0 (slurm.conf(5)): these two fail only for what this node is the cause of;
-// what is wrong with a job as a whole PrologSlurmctld refuses, which drains no
-// node. Slurm's own bounds are BatchStartTimeout and MessageTimeout, 10 s each
-// unless set, and 60 s for a HealthCheckProgram; those of LSF and PBS are
-// minutes or none. A HealthCheckProgram that does not exit with 0 drains no
-// node, but a slurmd that starts runs it until it does and does not register
-// before (slurm.conf(5) of later versions). A TaskProlog that fails ends the
-// task.
+// Slurm drains the node automatically if Prolog or Epilog does not exit with 0
+// (slurm.conf(5)), so these two fail only for what this node causes. If a job
+// as a whole has a problem, PrologSlurmctld refuses it, which drains no node.
+// Slurm's own bounds are BatchStartTimeout and MessageTimeout, 10 s each unless
+// set, and 60 s for a HealthCheckProgram; those of LSF and PBS are minutes or
+// absent. A HealthCheckProgram that does not exit with 0 drains no node, but a
+// starting slurmd repeats it until it does, and registers only then
+// (slurm.conf(5) of later versions). A TaskProlog that fails ends the task.
 #ifndef CONFIG_LAUNCH_HOOK_TABLE_H_
 #define CONFIG_LAUNCH_HOOK_TABLE_H_
 

@@ -22,7 +22,7 @@
 namespace clusterd {
 namespace {
 
-// Every server of the largest cluster with a line of its own fits.
+// Large enough for the largest cluster with one line for each server.
 constexpr YamlLimits kLimits = {size_t{32} << 20, size_t{4} << 20};
 
 constexpr uint32_t kMaxPort = 65535;
@@ -91,7 +91,7 @@ class Loader {
   }
 
  private:
-  // Empty if absent or wrong. `expected` is words.
+  // Empty if absent or wrong. `expected` is a row of words.
   static std::string Formed(const YamlValue& value, size_t most,
                             const char* form, absl::string_view expected) {
     const std::string text = value.Text().value_or("");
@@ -180,7 +180,7 @@ class Loader {
     }
   }
 
-  // Loads the launch's values for the servers of one mapping.
+  // Loads the values for the launch from one mapping, for its servers.
   static void LoadLaunch(const YamlMap& map, JobServer* server) {
     const std::string address = map["master_addr"].Text().value_or("");
     if (!address.empty()) {

@@ -94,14 +94,14 @@ class Narrower {
           DidYouMeanWords(word, words));
   }
 
-  // 0 for a port that is not valid, which is recorded.
+  // Returns 0 for an invalid port, and records it.
   uint32_t Port(uint32_t port, const FindingValue& subject) {
     if (port <= kMaxPort) return port;
     Wrong("msg-job-out-of-range", subject, port, 1, kMaxPort);
     return 0;
   }
 
-  // The first one counts; rule rendezvous says where others differ.
+  // The first one counts; rule rendezvous reports others that differ.
   void NarrowPorts(const JobServer& server) {
     if (server.master_port() == 0) return;
     const uint32_t port =
@@ -188,7 +188,7 @@ class Narrower {
   const JobSpec& job_;
   ClusterSpec narrowed_;
   absl::flat_hash_map<absl::string_view, int> index_;
-  std::map<std::string, std::string> names_;  // Made when one is asked for.
+  std::map<std::string, std::string> names_;  // Made at the first use.
   absl::flat_hash_set<std::string> seen_;
   bool has_port_ = false;
   std::vector<FindingValue> mistakes_;

@@ -1,4 +1,4 @@
-// A job as people and schedulers name it: a file of `check --job`, or hosts and
+// A job as users and schedulers name it: a file of `check --job`, or hosts and
 // devices; and the cluster narrowed to it.
 #ifndef CONFIG_LAUNCH_JOB_SPEC_H_
 #define CONFIG_LAUNCH_JOB_SPEC_H_
@@ -45,26 +45,26 @@ inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}
 //     - {host: "node[02-16]", devices: 8}
 // InvalidArgument with every mistake, one per line with line and column, value,
-// expectation and nearest key. `rank_table_path`, if given, gets the path
-// behind rank_table. The caller reads that file into the job, and those behind
+// expectation and nearest key. `rank_table_path`, if given, gets the path in
+// rank_table. The caller reads that file into the job, and those of
 // requirements and script; without it these keys are mistakes.
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
                                     absl::string_view text,
                                     std::string* rank_table_path = nullptr);
 
-// Fills in the job's devices from "8" or "0-3,6" for every server that has none
-// of its own. InvalidArgument for a text that is neither.
+// Sets the job's devices from "8" or "0-3,6" for every server that has none.
+// InvalidArgument for a text that is neither.
 absl::Status SetJobDevices(absl::string_view text, JobSpec* job);
 
-// The cluster as the job sees it: its servers in its order and its devices
-// alone, one_job set; the job's MASTER_PORT and containers' ssh port, if given,
-// replace the spec's. A server may be named by its address or with the spec's
-// domain behind it. InvalidArgument with every mistake, at most 100, one per
-// line: servers that the spec does not name, with the nearest name, or names
-// twice; devices that it does not plan; another product; LoadJobSpec's mistakes
-// of ports, data types and methods; no server at all. `only_host`: that server
-// alone, for a host that judges itself and need not know others. NotFound if it
-// is not the job's.
+// The cluster as the job sees it: its servers in its order and only its
+// devices, one_job set; the job's MASTER_PORT and containers' ssh port, if
+// given, replace the spec's. A server may be named by its address or with the
+// spec's domain appended. InvalidArgument with every mistake, at most 100, one
+// per line: servers that the spec does not name, with the nearest name, or that
+// the job names twice; devices that it does not plan; another product;
+// LoadJobSpec's mistakes of ports, data types and methods; no servers.
+// `only_host`: only that server, for a host that judges itself and need not
+// know others. NotFound if it is not the job's.
 absl::StatusOr<ClusterSpec> NarrowToJob(const ClusterSpec& spec,
                                         const JobSpec& job,
                                         absl::string_view only_host = "");

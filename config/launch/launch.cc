@@ -31,8 +31,8 @@ constexpr uint32_t kSshPort = 22;
 constexpr size_t kMostCmWorkers = 32768;
 // Without tiers every worker and every server's agent keeps a connection to the
 // one agent on the master. The guide of torch_npu_run advises tiers for "large
-// clusters" and names no number. This one: as many connections as the usual
-// soft limit of open files lets a process have.
+// clusters" but gives no number. This is as many connections as the usual soft
+// limit of open files allows a process.
 constexpr size_t kTieredFrom = 1024;
 using Values = std::map<std::string, std::string>;
 using Replacements = std::vector<std::pair<std::string, std::string>>;
@@ -209,7 +209,7 @@ class Maker {
   }
 
   // MPI and Horovod take the names that any of the hosts has. horovodrun puts
-  // them into a line for /bin/sh as they are (horovod, runner/mpi_run.py).
+  // them unchanged into a line for /bin/sh (horovod, runner/mpi_run.py).
   void FindInterfaces() {
     static const LazyRE2 kPlain = {"[A-Za-z0-9_.:@-]+"};
     std::set<std::string> names;
@@ -277,9 +277,9 @@ class Maker {
     }
   }
 
-  // horovodrun hands the master's environment on to all servers (horovod,
-  // runner/mpi_run.py: "-x" for each name): there what is true of one host
-  // alone would be wrong on the others.
+  // horovodrun passes the master's environment to all servers (horovod,
+  // runner/mpi_run.py: "-x" for each name), so values of a single host would be
+  // wrong on the others.
   void AddHcclVariables(int index, const Values& values, NodeLaunch& node) {
     const ServerSpec& server = job_.servers(index);
     auto& variables = node.hccl_variables;
@@ -324,8 +324,8 @@ class Maker {
     }
   }
 
-  // Scripts take the device of their local rank. If the job's devices are not
-  // the first ones, ASCEND_RT_VISIBLE_DEVICES gives CANN their ids (CANN's
+  // Scripts use the device of their local rank. If the job's devices are not
+  // the first ones, ASCEND_RT_VISIBLE_DEVICES tells CANN their ids (CANN's
   // environment variable reference: ids ascending, index 0 is the first).
   void AddVisibleDevices(const ServerSpec& server,
                          std::vector<LaunchVariable>& variables) {
@@ -429,7 +429,7 @@ class Maker {
   const LaunchMethod* method_ = nullptr;
   std::string nnodes_;
   bool range_ = false;
-  bool uniform_ = true;  // All servers bring as many devices.
+  bool uniform_ = true;  // All servers have as many devices.
   bool tiered_ = false;
   size_t world_size_ = 0;
   uint32_t port_ = 0;
@@ -446,7 +446,7 @@ std::string PortsText(const PortSet::Range& range) {
   return absl::StrCat(range.first, "-", range.second);
 }
 
-// The most that any version of CANN takes, and the ports of the spec.
+// The most ports that any version of CANN takes, and those of the spec.
 PortSet HcclRange(const ClusterSpec& job) {
   PortSet ports;
   const uint32_t first = job.hccl().base_port();
@@ -457,10 +457,10 @@ PortSet HcclRange(const ClusterSpec& job) {
   return ports;
 }
 
-// The process that holds the port on the host, as far as sockets were read.
+// The process that holds the port on the host, according to the sockets read.
 std::optional<FindingValue> HolderOf(uint32_t port, const HostFacts& host) {
   for (const BoundSocket& socket : host.sockets().value().sockets()) {
-    // The kernel lets a listener have what waits for its end alone.
+    // A listener may take a port whose connections only wait for their end.
     if (socket.port() != port || !absl::StartsWith(socket.protocol(), "tcp") ||
         socket.state() == "TIME_WAIT") {
       continue;
@@ -472,7 +472,7 @@ std::optional<FindingValue> HolderOf(uint32_t port, const HostFacts& host) {
   return std::nullopt;
 }
 
-// Why the port cannot be taken; nothing: it is free.
+// Why the port cannot be used; nullopt if it is free.
 std::optional<FindingValue> WhyNot(uint32_t port, const ClusterSpec& job,
                                    const HostFacts& master) {
   if (port > 65535) return Worded("job-say-port-not-valid");
@@ -524,8 +524,8 @@ absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
     chosen.notes.push_back(
         Worded("job-say-port-chosen", chosen.port, handed_out));
   }
-  // Hosts were asked about the port that the job names, or about all that could
-  // be chosen (MakeObserveRequest).
+  // Hosts were asked about the port that the job names, or about all candidates
+  // (MakeObserveRequest).
   if (!IsKnown(master.sockets())) {
     chosen.notes.push_back(Worded("job-say-port-not-known", chosen.port,
                                   master.host(),

@@ -31,10 +31,10 @@ struct LaunchOptions {
   std::string nnodes;
   std::string python = "python3";
   std::string script = "train.py";
-  // The script's. {MASTER_ADDR}, {MASTER_PORT}, {NODE_RANK}, {NNODES},
-  // {NPUS_PER_NODE} and {WORLD_SIZE} stand for the node's values.
+  // The script's arguments. {MASTER_ADDR}, {MASTER_PORT}, {NODE_RANK},
+  // {NNODES}, {NPUS_PER_NODE} and {WORLD_SIZE} stand for the node's values.
   std::vector<std::string> arguments;
-  // The path on the hosts; empty: without a rank table.
+  // The path on the hosts; empty: there is no rank table.
   std::string rank_table;
   // For torch-npu-run; unset: by size.
   std::optional<bool> tiered;
@@ -50,8 +50,8 @@ struct LaunchOptions {
   std::string rdzv_id;
   bool standalone = false;
   bool local_addr = false;  // Each server gets its own address.
-  // Name and value of what the job file sets itself. Overrides the variables
-  // for HCCL, but not those that the launch counts by, such as MASTER_PORT.
+  // Name and value of what the job file itself sets. Overrides the variables
+  // for HCCL, but not those by which the launch counts, such as MASTER_PORT.
   std::vector<std::pair<std::string, std::string>> environment;
   // HCCL_LOGIC_SUPERPOD_ID of each server, which overrides `environment`; empty
   // text: the job does not set it. No entries: no server has one.
@@ -83,37 +83,37 @@ struct SearchFolder {
 struct NodeLaunch {
   std::string host;
   uint32_t node_rank = 0;
-  // Before the files are sourced, and behind them.
+  // `variables` are set before the files are sourced, the others after that.
   std::vector<LaunchVariable> variables;
   std::vector<std::string> sources;
   std::vector<SearchFolder> folders;
   std::vector<LaunchVariable> hccl_variables;
-  // Empty: nothing is started on this server.
+  // Empty: this server starts nothing.
   std::vector<LaunchWord> command;
-  // Words of the command, from the second on, that a variable of the shell
-  // gathers; empty name: none.
+  // The words of the command, from the second on, that a shell variable
+  // gathers; empty name: there is none.
   std::string gathered_name;
   size_t gathered = 0;
-  // Not 0: the command is started this many times, each time with the next
+  // If not 0, the command is started this many times, each time with the next
   // LOCAL_RANK and RANK.
   uint32_t processes = 0;
-  // Manual steps on this host, a line each.
+  // Manual steps on this host, one per line.
   std::vector<std::string> remarks;
 };
 
 struct Launch {
   std::string method;
   std::vector<NodeLaunch> nodes;  // The master first.
-  // Why a value was chosen, and which values are not known to be right.
+  // Why a value was chosen, and which values may not be right.
   std::vector<FindingValue> notes;
 };
 
 // `job` is the cluster narrowed to it (job_spec.h), whose first server is the
-// master; `facts` are of its servers, in its order. InvalidArgument with every
-// mistake, one per line: options that the method does not have or that are not
-// valid, a port that is taken or HCCL's, servers with different numbers of
-// devices where ranks are counted by them, a host without an address, an
-// unknown network interface.
+// master; `facts` are those of its servers, in its order. InvalidArgument with
+// every mistake, one per line: options that the method does not have or that
+// are not valid, a port that is in use or HCCL's, servers with different
+// numbers of devices where ranks are counted by them, a host without an
+// address, an unknown network interface.
 absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
                                   absl::Span<const HostFacts* const> facts,
                                   const LaunchOptions& options);
@@ -124,11 +124,11 @@ struct MasterPort {
   std::vector<FindingValue> notes;
 };
 
-// Chooses `asked`, or the port of cluster.yaml, or the first from 29501 on (the
-// vendor's example has that one) that is not HCCL's, ssh's or seen in use.
-// Stays below the ports that Linux hands out automatically, 32768-60999, so
-// that no outgoing connection takes it before the job does. InvalidArgument if
-// the asked port, or that of cluster.yaml, is HCCL's or taken.
+// Chooses `asked`, or the port of cluster.yaml, or the first from 29501 on (as
+// in the vendor's example) that is not HCCL's, ssh's or seen in use. It is
+// below 32768-60999, from which Linux assigns ports to outgoing connections, so
+// that no other program gets it before the job. InvalidArgument if the
+// requested port, or that of cluster.yaml, is HCCL's or in use.
 absl::StatusOr<MasterPort> ChooseMasterPort(
     const ClusterSpec& job, const HostFacts& master, uint32_t asked,
     absl::string_view option = "--master-port");

@@ -207,7 +207,7 @@ std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
   }
   const std::string& table = options.rank_table;
   if (!table.empty()) check_word("--rank-table", table);
-  // HCCL refuses another name of a table (topoinfo_ranktableParser: EI0004).
+  // HCCL refuses a table of another name (topoinfo_ranktableParser: EI0004).
   if (!table.empty() &&
       (!absl::StartsWith(table, "/") || !IsRankTableName(table))) {
     wrong("msg-job-table-path", QuotedText(table));
@@ -218,8 +218,8 @@ std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
         OfOtherMethod("--mpi-args, --ssh-port", options, "horovodrun"));
   }
   if (!mpi.empty()) check_word("--mpi-args", mpi);
-  // The Rec SDK's guide removes it: it leaves MPI all other interfaces, and
-  // contradicts the one that is named.
+  // The Rec SDK's guide removes it: it allows MPI all other interfaces, and
+  // contradicts the named one.
   if (absl::StrContains(mpi, "btl_tcp_if_exclude")) {
     wrong("msg-job-mpi-exclude", QuotedText(mpi));
   }

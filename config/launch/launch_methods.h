@@ -17,7 +17,7 @@ struct LaunchConditions {
   bool fixed_nodes = false;    // NNODES is a number.
   bool node_range = false;     // NNODES is "min:max".
   bool tiered = false;
-  bool mpi_args = false;  // There are some.
+  bool mpi_args = false;  // There are any.
   bool ssh_port = false;  // It is not 22.
   bool standalone = false;
   bool joined = false;  // Not standalone.
@@ -27,7 +27,7 @@ struct LaunchConditions {
 };
 
 // A word, or an option with its value, of a command line. {NAME} is the value;
-// $NAME is the value too, and in a shell stays the name.
+// $NAME is also the value, but a shell gets the name.
 struct MethodWord {
   absl::string_view text;
   bool LaunchConditions::*when = nullptr;  // Null: always.
@@ -35,11 +35,11 @@ struct MethodWord {
 
 struct LaunchMethod {
   absl::string_view name;
-  std::vector<MethodWord> words;  // Before the script.
+  std::vector<MethodWord> words;  // In front of the script.
   // The shell's variable that holds all words but the first; empty: none.
   absl::string_view gathered_name;
   std::vector<absl::string_view> variables;
-  bool exports = false;  // The variables.
+  bool exports = false;  // Its variables.
   std::vector<absl::string_view> sources;
   std::vector<SearchFolder> folders;
   bool takes_range = false;  // NNODES may be "min:max".
@@ -50,7 +50,7 @@ struct LaunchMethod {
 
 absl::Span<const LaunchMethod> AllLaunchMethods();
 
-// Finds options that are not valid, whatever the job is.
+// Finds invalid options that do not depend on the job.
 std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
                                              const LaunchOptions& options);
 

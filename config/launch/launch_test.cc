@@ -16,11 +16,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
@@ -72,12 +74,16 @@ struct Job {
     return launch.ok() ? NodeText(*launch, launch->nodes[node], form)
                        : std::string(launch.status().message());
   }
-  std::string Refusal() const {
-    const auto launch = Make();
-    return launch.ok() ? "none" : std::string(launch.status().message());
-  }
-  std::string Notes() const { return EnglishText(Lines(Make()->notes)); }
+  absl::Status Refusal() const { return Make().status(); }
+  std::vector<FindingValue> Notes() const { return Make()->notes; }
 
+  void Rename(int server, const std::string& interface) {
+    facts[server]
+        .mutable_interfaces()
+        ->mutable_value()
+        ->mutable_interfaces(0)
+        ->set_name(interface);
+  }
   void Bind(uint32_t port, const std::string& state = "LISTEN") {
     BoundSocket* const socket =
         facts[0].mutable_sockets()->mutable_value()->add_sockets();
@@ -92,10 +98,6 @@ struct Job {
   std::vector<HostFacts> facts;
   LaunchOptions options;
 };
-
-std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
-  return Each<std::string>(notes, EnglishText);
-}
 
 // Joins lines inside of a shell's string or command.
 std::string OneLinePerCommand(absl::string_view text) {
@@ -126,18 +128,6 @@ TEST(LaunchDocumentTest, TorchrunIsAsInTheMigrationGuide) {
                            "--learning_rate",  "0.0001",
                            "--batch_size",     "1",
                            "--epochs",         "1"};
-  ExpectLines(
-      job.Text(0),
-      {"MASTER_ADDR=192.168.10.22", "MASTER_PORT=6004", "NODE_RANK=0",
-       "NNODES=2", "NPUS_PER_NODE=8", "WORLD_SIZE=$(($NPUS_PER_NODE*$NNODES))",
-       "export NPU_ASD_ENABLE=1",
-       "[ -f ./test/env_npu.sh ] && . ./test/env_npu.sh",
-       "DISTRIBUTED_ARGS=\" --nproc_per_node $NPUS_PER_NODE --nnodes $NNODES "
-       "--node_rank $NODE_RANK --master_addr $MASTER_ADDR --master_port "
-       "$MASTER_PORT \"",
-       "torchrun $DISTRIBUTED_ARGS train_16p.py --nproc_per_node "
-       "$NPUS_PER_NODE --node_rank $NODE_RANK --learning_rate 0.0001 "
-       "--batch_size 1 --epochs 1"});
   ExpectLaunchFile("torchrun_node0.sh", job.Text(0));
   ExpectLaunchFile("torchrun_node1.sh", job.Text(1));
 }
@@ -217,29 +207,7 @@ TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithARankTable) {
   Job job = HorovodJob();
   job.options.rank_table = "/job/hccl_json_16p_2_host.json";
   const std::string text = job.Text(0);
-  ExpectLines(text, {"num_server=2", "interface=eth0",
-                     "[ -f /etc/profile ] && . /etc/profile",
-                     "[ -f /usr/local/Ascend/ascend-toolkit/set_env.sh ] && . "
-                     "/usr/local/Ascend/ascend-toolkit/set_env.sh",
-                     "[ -f /usr/local/Ascend/driver/bin/setenv.bash ] && . "
-                     "/usr/local/Ascend/driver/bin/setenv.bash",
-                     "[ -f /usr/local/Ascend/tfplugin/set_env.sh ] && . "
-                     "/usr/local/Ascend/tfplugin/set_env.sh"});
-  for (const char* line :
-       {"export PATH=/usr/local/openmpi/bin:$PATH",
-        "export PATH=/usr/local/python3.7.5/bin:$PATH",
-        "export PATH=/usr/local/gcc7.3.0/bin:$PATH",
-        "export LD_LIBRARY_PATH=/usr/local/python3.7.5/lib:$LD_LIBRARY_PATH",
-        "export LD_LIBRARY_PATH=/usr/local/gcc7.3.0/lib64:$LD_LIBRARY_PATH",
-        "export LD_LIBRARY_PATH=/usr/local/openmpi/lib:$LD_LIBRARY_PATH",
-        "export RANK_TABLE_FILE=/job/hccl_json_16p_2_host.json",
-        " --mpi-args \"${mpi_args}\" -p 12345 --mpi -H "
-        "192.168.10.22:8,192.168.10.23:8 "}) {
-    EXPECT_THAT(text, HasSubstr(line));
-  }
   EXPECT_THAT(text, Not(HasSubstr("btl_tcp_if_exclude")));
-  EXPECT_THAT(text, Not(HasSubstr("CM_")));
-  EXPECT_THAT(text, Not(HasSubstr("HCCL_IF_IP")));
   ExpectLaunchFile("horovodrun_node0.sh", text);
 }
 
@@ -250,11 +218,6 @@ TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithoutARankTable) {
   ExpectLines(job.Text(0),
               {"export CM_CHIEF_IP=192.168.10.22", "export CM_WORKER_SIZE=16",
                "export CM_WORKER_IP=192.168.10.22"});
-  ExpectLines(job.Text(1),
-              {"# if not os.getenv(\"RANK_TABLE_FILE\", \"\"):",
-               "#     os.environ['CM_WORKER_IP'] = \"192.168.10.23\"",
-               "export CM_WORKER_IP=192.168.10.23"});
-  EXPECT_THAT(job.Text(1), Not(HasSubstr("mpi_args")));
   ExpectLaunchFile("horovodrun_without_table_node1.sh", job.Text(1));
 }
 
@@ -330,10 +293,10 @@ TEST(MakeLaunchTest, ARangeOfNodesMeetsAtARendezvous) {
   EXPECT_THAT(text, Not(HasSubstr("--node_rank")));
   EXPECT_THAT(text, Not(HasSubstr("WORLD_SIZE")));
   job.options.job_id = "$(id)";
-  EXPECT_THAT(job.Refusal(),
-              HasSubstr("--job-id: \"$(id)\", expected letters"));
+  EXPECT_THAT(job.Refusal(), Tells("msg-job-letters", "--job-id", "\"$(id)\""));
   job.options.method = "mp-spawn";
-  EXPECT_THAT(job.Refusal(), HasSubstr("mp-spawn takes no range, expected 4"));
+  EXPECT_THAT(job.Refusal(),
+              Tells("msg-job-nnodes-range", "\"2:4\"", "mp-spawn", 4));
 }
 
 TEST(MakeLaunchTest, VariablesOfTheClusterGoWithEveryNode) {
@@ -360,26 +323,26 @@ TEST(MakeLaunchTest, DevicesThatAreNotTheFirstOnesAreMadeVisible) {
 TEST(MakeLaunchTest, UnequalServersAreForHorovodrunAlone) {
   Job job = HorovodJob();
   job.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
-  EXPECT_THAT(job.Refusal(), HasSubstr("devices: horovodrun hands one"));
+  EXPECT_THAT(job.Refusal(), Tells("msg-job-one-environment", "devices"));
   job = Job();
   job.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
-  EXPECT_THAT(job.Refusal(),
-              HasSubstr("server1: 4 devices and server0 8, expected the same"));
+  EXPECT_THAT(job.Refusal(), Tells("msg-job-uneven-devices", "server1",
+                                   "4 devices", "server0", 8));
 }
 
 TEST(MakeLaunchTest, TiersBeginWhereAProcessRunsOutOfFilesAndTheReasonIsTold) {
   Job job(113);
   job.options.method = "torch-npu-run";
   EXPECT_THAT(job.Text(0), Not(HasSubstr("tiered")));
-  EXPECT_THAT(job.Notes(),
-              HasSubstr("tiers are off: without them 1017 agents"));
+  EXPECT_THAT(job.Notes(), Contains(Tells("job-say-tiers-off", 1017)));
   job = Job(114);
   job.options.method = "torch-npu-run";
   EXPECT_THAT(job.Text(0), HasSubstr("--enable_tiered_parallel_tcpstore=true"));
-  EXPECT_THAT(job.Notes(), HasSubstr("names no number"));
+  EXPECT_THAT(job.Notes(), Contains(Tells("job-say-tiers-on")));
   job.options.method = "torchrun";
   job.options.tiered = true;
-  EXPECT_THAT(job.Refusal(), HasSubstr("expected --method torch-npu-run"));
+  EXPECT_THAT(job.Refusal(), Tells("msg-job-option-of-other-method", "torchrun",
+                                   "torch-npu-run"));
 }
 
 TEST(MakeLaunchTest, NamesEveryMistakeAtOnce) {
@@ -392,45 +355,41 @@ TEST(MakeLaunchTest, NamesEveryMistakeAtOnce) {
   job.options.rank_table = "table.txt";
   job.options.mpi_args = "-mca btl_tcp_if_exclude docker0";
   job.spec.mutable_servers(1)->clear_address();
-  const std::string refusal = job.Refusal();
-  for (const char* mistake :
-       {"--script: \"train\\n.py\"", "--python: \"\"",
-        "argument of the script: \"\\x1b[31m\"", "--asd: 4, expected 0 to 3",
-        "--nnodes: \"3\", expected 2 or MIN:2", "--rank-table: \"table.txt\"",
-        "expected --method horovodrun", "expected no btl_tcp_if_exclude",
-        "server1: cluster.yaml gives it no address"}) {
-    EXPECT_THAT(refusal, HasSubstr(mistake));
+  const absl::Status refusal = job.Refusal();
+  for (const Telling& mistake :
+       {Tells("--script", "\"train\\n.py\""), Tells("--python", "\"\""),
+        Tells("job-say-argument", "\"\\x1b[31m\""),
+        Tells("msg-job-out-of-range", "--asd", 4, 0, 3),
+        Tells("msg-job-nnodes", "\"3\"", 2),
+        Tells("msg-job-table-path", "\"table.txt\""),
+        Tells("msg-job-option-of-other-method", "horovodrun"),
+        Tells("msg-job-mpi-exclude"),
+        Tells("msg-job-host-without-address", "server1")}) {
+    EXPECT_THAT(refusal, mistake);
   }
   job.options.method = "torchrn";
-  EXPECT_THAT(job.Refusal(), HasSubstr("did you mean \"torchrun\"?"));
+  EXPECT_THAT(job.Refusal(),
+              Tells("msg-job-word", "--method", "did-you-mean", "torchrun"));
 }
 
 TEST(MakeLaunchTest, AHostsNameThatIsNoneGetsIntoNoScript) {
   Job job;
   job.spec.mutable_servers(1)->set_host("a\nreboot");
-  EXPECT_THAT(job.Refusal(), HasSubstr("host: \"a\\nreboot\", expected"));
+  EXPECT_THAT(job.Refusal(), Tells("msg-job-host-name", "\"a\\nreboot\""));
 }
 
 TEST(MakeLaunchTest, AnInterfaceThatIsNotKnownIsNoneToName) {
   Job job = HorovodJob();
   job.facts[1].clear_interfaces();
-  EXPECT_THAT(job.Refusal(),
-              HasSubstr("server1: the interface of 192.168.10.23 "
-                        "is not known: not asked for"));
+  EXPECT_THAT(job.Refusal(), Tells("msg-job-interface-not-known", "server1",
+                                   "192.168.10.23", "why-not-asked"));
   job = HorovodJob();
-  job.facts[1]
-      .mutable_interfaces()
-      ->mutable_value()
-      ->mutable_interfaces(0)
-      ->set_name("$(reboot)");
-  EXPECT_THAT(job.Refusal(), HasSubstr("server1: interface \"$(reboot)\""));
-  job.facts[1]
-      .mutable_interfaces()
-      ->mutable_value()
-      ->mutable_interfaces(0)
-      ->set_name("bond0.7");
+  job.Rename(1, "$(reboot)");
+  EXPECT_THAT(job.Refusal(),
+              Tells("msg-job-interface-name", "server1", "\"$(reboot)\""));
+  job.Rename(1, "bond0.7");
   EXPECT_THAT(job.Text(0), HasSubstr("\ninterface=bond0.7,eth0\n"));
-  EXPECT_THAT(job.Notes(), HasSubstr("different names"));
+  EXPECT_THAT(job.Notes(), Contains(Tells("job-say-interfaces-differ")));
 }
 
 TEST(ChooseMasterPortTest, TakesTheFirstThatNobodyHas) {
@@ -440,7 +399,7 @@ TEST(ChooseMasterPortTest, TakesTheFirstThatNobodyHas) {
   job.Bind(29502, "TIME_WAIT");
   const auto chosen = ChooseMasterPort(job.spec, job.facts[0], 0);
   EXPECT_EQ(chosen->port, 29502u);
-  EXPECT_THAT(Texts(chosen->notes), ElementsAre(HasSubstr("29502 was chosen")));
+  EXPECT_THAT(chosen->notes, ElementsAre(Tells("job-say-port-chosen", 29502)));
 }
 
 TEST(ChooseMasterPortTest, TheClustersOwnIsKnownToBeFree) {
@@ -450,24 +409,24 @@ TEST(ChooseMasterPortTest, TheClustersOwnIsKnownToBeFree) {
   EXPECT_EQ(chosen->port, 29700u);
   EXPECT_THAT(chosen->notes, IsEmpty());
   job.facts[0].clear_sockets();
-  EXPECT_THAT(Texts(ChooseMasterPort(job.spec, job.facts[0], 0)->notes),
-              ElementsAre(HasSubstr("is not known: not asked for")));
+  EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes,
+              ElementsAre(Tells("job-say-port-not-known", 29700, "server0",
+                                "why-not-asked")));
 }
 
 TEST(ChooseMasterPortTest, RefusesWhatHcclSshOrAProcessHas) {
   Job job;
   job.Bind(29600);
   const auto refusal = [&](uint32_t port) {
-    return std::string(
-        ChooseMasterPort(job.spec, job.facts[0], port).status().message());
+    return ChooseMasterPort(job.spec, job.facts[0], port).status();
   };
-  EXPECT_THAT(refusal(60000), HasSubstr("lies in HCCL's range 60000-60031"));
-  EXPECT_THAT(refusal(60031), HasSubstr("HCCL's range"));
-  EXPECT_EQ(refusal(60032), "");
-  EXPECT_THAT(refusal(22), HasSubstr("is used by ssh"));
-  EXPECT_THAT(refusal(70000), HasSubstr("is not a valid port"));
-  EXPECT_THAT(refusal(29600),
-              HasSubstr("is taken on server0 by pid 7 (python\\x1b[2J)"));
+  EXPECT_THAT(refusal(60000), Tells("job-say-port-of-hccl", "60000-60031"));
+  EXPECT_THAT(refusal(60031), Tells("job-say-port-of-hccl"));
+  EXPECT_EQ(refusal(60032), absl::OkStatus());
+  EXPECT_THAT(refusal(22), Tells("job-say-port-of-ssh"));
+  EXPECT_THAT(refusal(70000), Tells("job-say-port-not-valid"));
+  EXPECT_THAT(refusal(29600), Tells("job-say-port-taken", "server0",
+                                    "job-say-process", 7, "python\\x1b[2J"));
 }
 
 TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
@@ -475,29 +434,30 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   job.Bind(29600);
   job.options.method = "torch-npu-run";
   job.options.master_port = 29600;
-  EXPECT_THAT(job.Refusal(),
-              HasSubstr("--master-port: 29600 is taken on server0 by pid 7"));
+  EXPECT_THAT(job.Refusal(), Tells("--master-port", 29600, "job-say-port-taken",
+                                   "server0", "job-say-process", 7));
   job.options.rdzv_endpoint = "192.168.10.22:29600";
   job.options.port_option = "--rdzv-endpoint";
   EXPECT_THAT(job.Refusal(),
-              AllOf(HasSubstr("--rdzv-endpoint: 29600 is taken on server0 by"),
-                    Not(HasSubstr("--master-port"))));
+              AllOf(Tells("--rdzv-endpoint", 29600, "job-say-port-taken"),
+                    Not(Tells("--master-port"))));
   // Both were given, but only one is used.
   job.options.rdzv_endpoint = "192.168.10.22:29601";
   job.options.port_option = "--master-port";
-  EXPECT_THAT(job.Refusal(), HasSubstr("--master-port: 29600 is taken"));
+  EXPECT_THAT(job.Refusal(),
+              Tells("--master-port", 29600, "job-say-port-taken"));
   job.spec.set_rendezvous_port(29600);
   job.options.master_port = 0;
   job.options.rdzv_endpoint = "";
-  EXPECT_THAT(job.Refusal(),
-              HasSubstr("cluster.yaml: rendezvous_port: 29600 is taken"));
+  EXPECT_THAT(job.Refusal(), Tells("cluster.yaml: rendezvous_port", 29600,
+                                   "job-say-port-taken"));
 }
 
 TEST(ChooseMasterPortTest, AnEphemeralPortIsFineOnceItIsReserved) {
   Job job;
   job.spec.set_rendezvous_port(40000);
-  EXPECT_THAT(Texts(ChooseMasterPort(job.spec, job.facts[0], 0)->notes),
-              ElementsAre(HasSubstr("is not reserved on server0")));
+  EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes,
+              ElementsAre(Tells("job-say-port-handed-out", 40000, "server0")));
   job.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
       "40000,60000-60031");
   EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes, IsEmpty());
@@ -518,13 +478,11 @@ TEST(MakeLaunchTest, TorchNpuRunTakesItsEndpointIdAndLocalAddress) {
                 "--nnodes=2 --node_rank 1 --nproc_per_node=8 "
                 "--local_addr=192.168.10.23 train.py\n"));
   EXPECT_THAT(job.Text(1), HasSubstr("export MASTER_PORT=29600\n"));
-  const auto launch = job.Make();
-  ASSERT_TRUE(launch.ok()) << launch.status();
-  EXPECT_EQ(launch->nodes[0].command[2].value,
+  EXPECT_EQ(job.Make().value().nodes[0].command[2].value,
             "--rdzv_endpoint=192.168.10.22:29600");
   job.options.rdzv_endpoint =
       absl::StrCat(job.spec.servers(0).host(), ":29600");
-  EXPECT_EQ(job.Refusal(), "none");
+  EXPECT_EQ(job.Refusal(), absl::OkStatus());
 }
 
 TEST(MakeLaunchTest, StandaloneIsOneServerWithoutAMaster) {
@@ -534,7 +492,7 @@ TEST(MakeLaunchTest, StandaloneIsOneServerWithoutAMaster) {
   EXPECT_THAT(job.Text(0), HasSubstr("torch_npu_run --standalone --nnodes=1 "
                                      "--nproc_per_node=8 train.py\n"));
   EXPECT_THAT(job.Text(0), Not(HasSubstr("MASTER_")));
-  EXPECT_THAT(job.Notes(), HasSubstr("PyTorch's own store"));
+  EXPECT_THAT(job.Notes(), Contains(Tells("job-say-standalone")));
 }
 
 TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
@@ -546,8 +504,8 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
   };
   EXPECT_THAT(
       refusal(2, [](LaunchOptions& options) { options.standalone = true; }),
-      HasSubstr("--standalone: the job has 2 servers, expected one"));
-  const std::string alone = refusal(1, [](LaunchOptions& options) {
+      Tells("msg-job-standalone-servers", 2));
+  const absl::Status alone = refusal(1, [](LaunchOptions& options) {
     options.standalone = true;
     options.rdzv_id = "a";
     options.local_addr = true;
@@ -555,16 +513,15 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
     options.master_port = 29600;
   });
   EXPECT_THAT(alone,
-              HasSubstr("--standalone: does not go with --rdzv-id, "
-                        "--local-addr, --tiered on, --master-port: PyTorch"));
-  const std::string of_endpoint = refusal(1, [](LaunchOptions& options) {
+              Tells("msg-job-standalone-with",
+                    "--rdzv-id, --local-addr, --tiered on, --master-port"));
+  const absl::Status of_endpoint = refusal(1, [](LaunchOptions& options) {
     options.standalone = true;
     options.rdzv_endpoint = "192.168.10.22:29600";
     options.master_port = 29600;
     options.port_option = "--rdzv-endpoint";
   });
-  EXPECT_THAT(of_endpoint, HasSubstr("--rdzv-endpoint: PyTorch"));
-  EXPECT_THAT(of_endpoint, Not(HasSubstr("--master-port")));
+  EXPECT_THAT(of_endpoint, Tells("msg-job-standalone-with", "--rdzv-endpoint"));
   for (const char* wrong : {"192.168.10.23:29600", "192.168.10.22:29601",
                             "192.168.10.22", "a:0", ":29600", "a b:29600"}) {
     EXPECT_THAT(refusal(2,
@@ -572,19 +529,20 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
                           options.rdzv_endpoint = wrong;
                           options.master_port = 29600;
                         }),
-                HasSubstr("expected 192.168.10.22:29600: the store of"))
+                Tells("msg-job-endpoint", "192.168.10.22:29600"))
         << wrong;
   }
   EXPECT_THAT(
       refusal(2, [](LaunchOptions& options) { options.rdzv_id = "a b"; }),
-      HasSubstr("--rdzv-id: \"a b\", expected letters"));
+      Tells("msg-job-letters", "--rdzv-id", "\"a b\""));
   EXPECT_THAT(refusal(1,
                       [](LaunchOptions& options) {
                         options.method = "torchrun";
                         options.standalone = true;
                         options.rdzv_id = "a";
                       }),
-              HasSubstr("--rdzv-id, --standalone: torchrun does not take"));
+              Tells("msg-job-option-of-other-method", "--rdzv-id, --standalone",
+                    "torchrun"));
 }
 
 TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {
@@ -604,10 +562,10 @@ TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {
   EXPECT_THAT(text, HasSubstr("export MY_FLAG='a $b'\n"));
   EXPECT_THAT(text, Not(HasSubstr("MASTER_PORT=1\n")));
   EXPECT_THAT(job.Notes(),
-              HasSubstr("MASTER_PORT of the job file is left out"));
+              Contains(Tells("job-say-variable-left-out", "MASTER_PORT")));
   EXPECT_THAT(job.Text(0, LaunchForm::kDotenv), HasSubstr("MY_FLAG=a $b\n"));
   job.options.environment = {{"MY_FLAG", "a\nexport LD_PRELOAD=x"}};
-  EXPECT_THAT(job.Refusal(), HasSubstr("environment.MY_FLAG: "));
+  EXPECT_THAT(job.Refusal(), Tells("environment.MY_FLAG"));
 }
 
 TEST(MakeLaunchTest, ALogicalSuperPodIsThatOfEachServer) {
@@ -625,7 +583,7 @@ TEST(MakeLaunchTest, ALogicalSuperPodIsThatOfEachServer) {
   EXPECT_THAT(mpi.Text(0), HasSubstr("\nexport HCCL_LOGIC_SUPERPOD_ID=a\n"));
   mpi.options.super_pods = {"a", ""};
   EXPECT_THAT(mpi.Refusal(),
-              HasSubstr("logic_super_pod: horovodrun hands one environment"));
+              Tells("msg-job-one-environment", "logic_super_pod"));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string CommandLine(const NodeLaunch& node) {
   return absl::StrJoin(words, " ");
 }
 
-// Starts a process per device, and fails if one of them failed.
+// Starts a process per device, and fails if any of them failed.
 std::string Loop(const NodeLaunch& node) {
   std::string ranks;
   for (uint32_t i = 0; i < node.processes; ++i) absl::StrAppend(&ranks, " ", i);

@@ -1,5 +1,5 @@
 // A launch in its runnable forms: for a shell, as a file of variables, as JSON,
-// or as the output of a Slurm task prolog. Same launch, same bytes.
+// or as the output of a Slurm task prolog. Equal launches give equal bytes.
 #ifndef CONFIG_LAUNCH_LAUNCH_TEXT_H_
 #define CONFIG_LAUNCH_LAUNCH_TEXT_H_
 
@@ -15,14 +15,14 @@ namespace clusterd {
 enum class LaunchForm {
   kShell,            // For bash.
   kDotenv,           // NAME=value, for docker --env-file and its like.
-  kJson,             // All of the launch.
+  kJson,             // The whole launch.
   kSlurmTaskProlog,  // export NAME=value: the rest of the line is the value.
 };
 std::vector<absl::string_view> LaunchForms();  // In the order of LaunchForm.
 
 // The text to run on one node. It sources a file only if the file exists. A
-// shell gets every text of a person or host as one quoted word. The forms of
-// variables hold no command. REQUIRES: not kJson.
+// shell gets every text of a user or host as one quoted word. The forms of
+// variables contain no command. REQUIRES: not kJson.
 std::string NodeText(const Launch& launch, const NodeLaunch& node,
                      LaunchForm form);
 

@@ -45,8 +45,8 @@ FindingValue Describe(const Value& value) {
                                                 : "false");
 }
 
-// The words for the mistake in the string that begins at `at`; moves behind it.
-// A line break or a control character inside means that it has no end.
+// The words for the mistake in the string at `at`, which is moved past it. A
+// line break or a control character inside means that it has no end.
 absl::string_view TakeString(absl::string_view text, size_t* at) {
   while (++*at < text.size() && static_cast<unsigned char>(text[*at]) >= ' ') {
     if (text[*at] == '"') {
@@ -54,7 +54,7 @@ absl::string_view TakeString(absl::string_view text, size_t* at) {
       return "";
     }
     if (text[*at] != '\\') continue;
-    // Protobuf's parser takes any character behind a backslash.
+    // Protobuf's parser accepts any character after a backslash.
     if (!absl::StrContains(R"("\/bfnrtu)", text.substr(++*at, 1))) {
       return "job-say-json-escape";
     }
@@ -70,7 +70,7 @@ size_t EndOfWord(absl::string_view text, size_t at) {
   return at;
 }
 
-// The words for the mistake in the token at `at`; moves behind it.
+// The words for the mistake in the token at `at`, which is moved past it.
 absl::string_view TakeToken(absl::string_view text, size_t* at) {
   const char next = text[*at];
   if (next == '"') return TakeString(text, at);
@@ -104,17 +104,17 @@ size_t ColumnOf(absl::string_view text, size_t at) {
   return at - text.substr(0, at).rfind('\n');
 }
 
-// "expected } for the { at line 2: column 5"; ASCII has it two behind the {.
+// "expected } for the { at line 2: column 5"; in ASCII, } is two after {.
 FindingValue ExpectedFor(absl::string_view text, size_t open) {
   return Worded("job-say-json-expected", std::string(1, text[open] + 2),
                 text.substr(open, 1), LineNumberOf(text, open),
                 ColumnOf(text, open));
 }
 
-// Protobuf's JSON parser takes single quotes, bare keys, trailing commas and
-// comments; RFC 8259, and so HCCL's parser (nlohmann/json), does not. The first
-// such mistake, or what keeps the text from beginning with an object: "line 4:
-// JSON has no comments"; nothing: none, and `at`, from 0 on, is the object's
+// Protobuf's JSON parser accepts single quotes, bare keys, trailing commas and
+// comments; RFC 8259, and so HCCL's parser (nlohmann/json), does not. Returns
+// the first such mistake, or why the text does not begin with an object: "line
+// 4: JSON has no comments". If there is none, `at`, from 0 on, is the object's
 // end. REQUIRES: the text is not blank.
 std::optional<FindingValue> LenientJsonMistake(absl::string_view text,
                                                size_t& at) {
@@ -155,14 +155,14 @@ std::optional<FindingValue> LenientJsonMistake(absl::string_view text,
                  Worded("job-say-json-end", ExpectedFor(text, open.back())));
 }
 
-// 0.0.0.0 is what tools print where no address is set.
+// 0.0.0.0 is what tools print if no address is set.
 bool IsIpAddress(const std::string& text) {
   unsigned char bytes[sizeof(in6_addr)] = {};
   if (inet_pton(AF_INET, text.c_str(), bytes) == 1) return text != "0.0.0.0";
   return inet_pton(AF_INET6, text.c_str(), bytes) == 1;
 }
 
-// Files that go by the same name, by a key that HCCL's have not: MindIE's
+// Other files of the same name, by a key that HCCL's do not have: MindIE's
 // DeepSeek guide, https://github.com/vllm-project/vllm-ascend/issues/2498,
 // MindSpore's tutorial of several clusters.
 constexpr std::pair<const char*, const char*> kForeignFormats[] = {
@@ -172,7 +172,7 @@ constexpr std::pair<const char*, const char*> kForeignFormats[] = {
     {"cluster_list", "job-say-of-clusters"},
 };
 
-// nullptr: there is none.
+// nullptr if there is none.
 const Value* Find(const Struct& object, const std::string& key) {
   const auto found = object.fields().find(key);
   return found == object.fields().end() ? nullptr : &found->second;
@@ -221,7 +221,7 @@ class Reader {
     mistakes_.push_back(Worded(row, values...));
   }
 
-  // nullptr if it is missing; a mistake if it is required.
+  // nullptr if it is missing; that is a mistake if it is required.
   const Value* Member(const Object& object, const std::string& key,
                       bool required) {
     const Value* const found = Find(*object.fields, key);
@@ -249,7 +249,7 @@ class Reader {
   bool Number(const Object& object, const std::string& key, uint32_t* out) {
     std::string text;
     if (!Text(object, key, kRequired, &text)) return false;
-    // HCCL takes no sign and no blank.
+    // HCCL accepts neither a sign nor a blank.
     if (ParseDigits(text, out)) return true;
     Wrong("msg-job-table-not-number", object.path + key, QuotedText(text));
     return false;
@@ -284,7 +284,7 @@ class Reader {
 
   void CheckPorts(const Object& object) {
     std::vector<const char*> keys = {"host_port", "backup_device_port"};
-    // HCCL reads the second where the first is (GetSingleDevicePort).
+    // HCCL reads the second key in place of the first (GetSingleDevicePort).
     if (Find(*object.fields, "device_port") != nullptr) {
       keys.insert(keys.end(), {"device_port", "device_vnic_port"});
     }
@@ -332,7 +332,7 @@ class Reader {
     return read;
   }
 
-  // HCCL's SplitString: a last comma adds no empty part.
+  // Like HCCL's SplitString: a final comma adds no empty part.
   std::vector<std::string> Ips(const Object& device, const std::string& key,
                                Seen* seen) {
     std::string text;
@@ -427,7 +427,7 @@ class Reader {
                 Worded(is_super_pod_ ? "job-say-super-pod" : "job-say-server"));
           continue;
         }
-        // HCCL counts a missing one, too (GetSingleDeviceIp).
+        // HCCL also counts a missing one (GetSingleDeviceIp).
         const size_t count = std::max<size_t>(ips.size(), 1);
         if (expected == 0) expected = count;
         if (count == expected) continue;
@@ -484,7 +484,7 @@ class Reader {
   std::vector<FindingValue> mistakes_;
 };
 
-// Unimplemented for another kind of table.
+// Unimplemented for other kinds of tables.
 absl::Status CheckVersion(const Struct& root) {
   const Value* const version = Find(root, "version");
   const Value* const status = Find(root, "status");
@@ -534,7 +534,7 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   if (!mistake.has_value()) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(
         google::protobuf::StringPiece(json.data(), end), &root);
-    // A piece of the text follows its first line.
+    // After the first line, the message quotes part of the text.
     const std::string why(parsed.message());
     if (!parsed.ok()) {
       mistake = ToFindingValue(PrintableText(why.substr(0, why.find('\n'))));

@@ -49,18 +49,18 @@ struct RankTable {
   std::string status;
   std::vector<RankTableServer> servers;
   std::vector<RankTableSuperPod> super_pods;
-  // The line of text behind the last }. HCCL does not read it, because
-  // nlohmann's operator>> stops behind the value. 0: there is none.
+  // The line of text after the last }, which HCCL does not read, because
+  // nlohmann's operator>> stops after the value. 0: there is none.
   size_t behind_line = 0;
 };
 
-// The largest file that is read: 1,152 servers of 16 devices fit twice, with
-// every value on a line of its own.
+// The largest file that is read: twice the size of 1,152 servers of 16 devices,
+// with every value on a separate line.
 inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 
-// InvalidArgument when HCCL would refuse the table. The message holds every
-// mistake, one per line, each with its place as a path into the file and the
-// code HCCL would answer with where it has one:
+// InvalidArgument if HCCL would refuse the table. The message has every
+// mistake, one per line, each with its place as a path into the file and, if
+// there is one, the code that HCCL would return:
 //   server_list[0].device[3].rank_id: number 3, expected a JSON string (EI0017)
 // Skips a byte order mark, as HCCL does. Names another program's file of the
 // same name: MindIE's server_group_list. Unimplemented, naming the version, for
@@ -69,8 +69,8 @@ inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 // table, also names server_ids of Docker's default bridge.
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json);
 
-// InvalidArgument for the first byte that is not part of UTF-8, which HCCL's
-// parser refuses: "hccl.json: line 3: byte 17 is not UTF-8".
+// InvalidArgument for the first byte that is not UTF-8, which HCCL's parser
+// refuses: "hccl.json: line 3: byte 17 is not UTF-8".
 absl::Status CheckUtf8(absl::string_view file, absl::string_view text);
 
 // True for an address of Docker's default bridge, 172.17.0.0/16

@@ -44,7 +44,7 @@ class Writer {
     reasons_.push_back(Worded(row, values...));
   }
 
-  // For version 1.2: the servers of each pod.
+  // Finds the servers of each pod, for version 1.2.
   void FindPods() {
     std::string last;
     for (int s = 0; s < job_.servers_size(); ++s) {
@@ -60,12 +60,12 @@ class Writer {
     }
   }
 
-  // The id of its super pod; "": refused.
+  // The id of its super pod; "" if it was refused.
   std::string PodOf(const ServerSpec& server, const HostFacts& host) {
     const SuperPodPlace* first = nullptr;
     for (const DeviceSpec& planned : server.devices()) {
       const DeviceFacts* const device = FindDevice(host, planned.id());
-      // The checks of addresses report these.
+      // The checks of addresses report these hosts and devices.
       if (host.has_missing() || device == nullptr) continue;
       const FindingValue name =
           Worded("table-device", server.host(), planned.id());
@@ -85,7 +85,7 @@ class Writer {
     return first == nullptr ? "" : absl::StrCat(first->super_pod_id());
   }
 
-  // The check advises on repairs; this only reports the reason.
+  // The check suggests repairs; this only reports the reason.
   std::string DeviceIp(const ServerSpec& server, const HostFacts& host,
                        const DeviceSpec& planned) {
     const FindingValue name =

@@ -26,11 +26,11 @@ namespace clusterd {
 absl::StatusOr<std::string> RankTableVersionOf(const ClusterSpec& job);
 
 // The table of a job: `job` is the cluster narrowed to it (job_spec.h), whose
-// first server is the master; `facts` are of its servers, in its order. Ranks
-// ascend by server, then by device; server_id is the host's address; device_ip
-// is the live address, which one server, or super pod, may do without. In 1.2
-// super_device_id is the chip's SDID, and super_pod_id the pod's own number.
-// Ends with a newline.
+// first server is the master; `facts` are those of its servers, in its order.
+// Ranks ascend by server, then by device; server_id is the host's address;
+// device_ip is the live address, which may be missing within one server or
+// super pod. In 1.2 super_device_id is the chip's SDID, and super_pod_id the
+// pod's own number. Ends with a newline.
 //
 // FailedPrecondition with every reason, one per line: a host without facts; an
 // address of host or device that is missing, not known, not the planned one, or

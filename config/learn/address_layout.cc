@@ -40,7 +40,7 @@ std::string SumText(int64_t constant,
 
 constexpr size_t kLineNames = 8;
 
-// The number of hosts from `first` on whose addresses count up by one each.
+// How many hosts from `first` on have addresses that each increase by one.
 size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
              bool by_name) {
   const auto number = [&](size_t s) {
@@ -57,7 +57,7 @@ size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
   return end;
 }
 
-// Folded if that expands in the same order.
+// The folded names, if they expand in the same order.
 std::string HostsOf(const std::vector<std::string>& names) {
   const std::string folded = FoldHostlist(names);
   const auto again = ExpandHostlist(folded);
@@ -65,7 +65,7 @@ std::string HostsOf(const std::vector<std::string>& names) {
   return ListText(Each<std::string>(names, YamlName));
 }
 
-// The count of servers: letter `x` from `first`, `per_subnet` of them to a
+// How servers are counted: letter `x` from `first`, `per_subnet` of them to a
 // subnet; 0: all to one.
 struct Counting {
   int64_t FormulaInputs::*x = &FormulaInputs::n;
@@ -106,7 +106,7 @@ struct Fit {
 
 using Votes = std::map<int64_t, size_t>;
 
-// Breaks a tie in favour of the value that continues `before`.
+// Prefers, on a tie, the value that continues `before`.
 int64_t Elect(const Votes& votes, std::optional<int64_t> before) {
   const int64_t best = Majority(votes).value_or(0);
   for (const int64_t next : {int64_t{0}, int64_t{1}}) {
@@ -157,7 +157,7 @@ class Finder {
   }
 
  private:
-  // An address of device `k`, whose prefix is as long as most.
+  // An address of device `k` whose prefix has the most common length.
   struct Seen {
     size_t k;
     const FormulaInputs* inputs;
@@ -175,7 +175,7 @@ class Finder {
     absl::c_stable_sort(all, [](const Counting& a, const Counting& b) {
       return a.per_subnet < b.per_subnet;
     });
-    // Groups mean more than the number of servers in each.
+    // Groups matter only if there are several servers in one.
     const int64_t groups = servers_.rbegin()->inputs.g + 1;
     if (groups > 1 && groups < static_cast<int64_t>(servers_.size())) {
       all.insert(absl::c_find_if(
@@ -191,7 +191,7 @@ class Finder {
     for (const PlacedServer& server : servers_) {
       counting.first = std::min(counting.first, server.inputs.*x);
     }
-    // The numbers of the servers that a device's subnet has.
+    // The numbers of the servers that each device's subnet has.
     std::map<std::pair<size_t, int64_t>, std::set<int64_t>> numbers;
     for (const Seen& seen : seen_) {
       numbers[{seen.k, seen.subnet}].insert(seen.inputs->*x);
@@ -244,7 +244,7 @@ class Finder {
       std::optional<int64_t> host;
       if (k > 0) subnet = fit->subnets.back();
       if (k > 0) host = fit->hosts.back();
-      // An unknown device continues from the one before.
+      // An unknown device continues from the device before it.
       const bool follows = k > 0 && subnets[k].empty();
       fit->subnets.push_back(follows ? *subnet : Elect(subnets[k], subnet));
       fit->hosts.push_back(follows ? *host + 1 : Elect(hosts[k], host));
@@ -265,7 +265,7 @@ class Finder {
       size_t end = k + 1;
       int64_t slope = 0;
       while (end < ids_.size() && GoesOn(fit, k, end, &slope)) ++end;
-      // The constant as it counts from d, or from the letter itself if >= 0.
+      // The constant, counted from d, or from the letter itself if it is >= 0.
       int64_t constant = fit.hosts[k] - slope * ids_[k];
       Counting shown = counting;
       if (!counting.by_group && counting.per_subnet == 0 &&
@@ -404,7 +404,7 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
       server.inputs.g = groups;
       server.inputs.name = NumberInName(names.back());
     }
-    // Counts from 0 if that address is in the same /24, which people expect;
+    // Counts from 0 if that address is in the same /24, as users expect;
     // otherwise from the lowest number.
     int64_t least = NumberInName(names[0]);
     uint32_t start = hosts[first]->address->bits();
@@ -437,7 +437,7 @@ FindingValue PatternWords(absl::string_view rails) {
   FindingValue words;
   for (const absl::string_view rail : absl::StrSplit(rails, "    - device: ")) {
     const std::vector<absl::string_view> lines = absl::StrSplit(rail, '\n');
-    if (lines.size() < 3) continue;  // The key before the first one.
+    if (lines.size() < 3) continue;  // Only its key.
     const FindingValue one =
         Worded("spec-one-rail", lines[0],
                absl::StripPrefix(lines[1], "      subnet: "),

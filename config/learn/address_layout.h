@@ -26,7 +26,7 @@
 namespace clusterd {
 
 // A server's place in the file, and the addresses of its devices in the order
-// of the ids; unset: not known, or none is set.
+// of the ids; unset if not known, or if none is set.
 struct PlacedServer {
   FormulaInputs inputs;
   std::vector<std::optional<Ipv4Interface>> addresses;
@@ -39,15 +39,15 @@ struct AddressLayout {
 
 // The layouts that explain at least one address, the best first; on a tie the
 // one whose addresses stay when a server is removed, then the simplest.
-// REQUIRES: as many addresses of every server as there are ids.
+// REQUIRES: every server has as many addresses as there are ids.
 std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
                                        absl::Span<const uint32_t> ids);
 
-// The `servers` of a cluster.yaml that is written: hosts in the order in which
-// a folded hostlist expands, in groups whose addresses count on by one.
-// Hosts without an address that others can reach are left out, with a note.
-// InvalidArgument, naming them, if two have one name or address, or if none is
-// left. They point into `hosts`.
+// The `servers` of a cluster.yaml to be written: hosts in the order in which a
+// folded hostlist expands, in groups with consecutive addresses. Hosts without
+// an address that others can reach are left out, with a note. InvalidArgument,
+// naming them, if two have the same name or address, or if none is left. They
+// point into `hosts`.
 absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
     absl::Span<const SeenHost> hosts, std::vector<FindingValue>* notes);
 
@@ -59,8 +59,8 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
 // Rails in words: "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 …".
 FindingValue PatternWords(absl::string_view rails);
 
-// The addresses that a file plans, as its reader knows them: lines of comments,
-// "# Devices of node01: 10.20.0.1 to 10.20.0.8", of the first and last server.
+// The addresses that a file plans, for its reader: lines of comments, "#
+// Devices of node01: 10.20.0.1 to 10.20.0.8", of the first and last server.
 std::string DeviceComments(const ClusterSpec& spec);
 
 // "[a, b]", in lines of eight.
@@ -72,7 +72,7 @@ std::vector<std::string> ExampleRails(const ProductProfile& profile,
                                       absl::Span<const uint32_t> ids,
                                       size_t servers);
 
-// The file with the part below `devices:` as a comment to be filled in.
+// The file with the part below `devices:` as a comment to be completed.
 std::string AsExample(const std::string& yaml);
 
 }  // namespace clusterd

@@ -86,7 +86,7 @@ class Importer {
              const Values&... values) {
     file_->mistakes.Add(line.position, row, values...);
   }
-  // The line might be about a server: a note of the file names it.
+  // The line might be about a server, so a note of the file names it.
   template <typename... Values>
   void LeaveOut(const ImportLine& line, absl::string_view row,
                 const Values&... values) {
@@ -210,7 +210,7 @@ class Importer {
          HostsValue({others.begin(), others.end()}, 100));
   }
 
-  // Addresses by commas; nothing, and a mistake, if one is not valid.
+  // Addresses separated by commas; if one is not valid, none and a mistake.
   std::vector<Ipv4Address> Addresses(const ImportLine& line,
                                      absl::string_view key,
                                      absl::string_view text) {
@@ -383,7 +383,7 @@ class Importer {
     if (!nodes || absl::EqualsIgnoreCase(*nodes, "DEFAULT")) return;
     const auto names = ExpandHostlist(*nodes);
     if (!names.ok()) return WrongValue(line, "NodeName", names.status());
-    // Without both the name is the address, as Slurm has it.
+    // Without both settings the name is the address, as in Slurm.
     const auto addresses = ExpandHostlist(
         line.Find("NodeAddr")
             .value_or(line.Find("NodeHostname").value_or(*nodes)));
@@ -403,7 +403,7 @@ class Importer {
     }
   }
 
-  // A node list has no settings: this may be another file's password.
+  // A line of a node list without settings may be another file's password.
   bool HasSetting(const ImportLine& line) {
     for (const std::string& word : line.words) {
       if (!absl::StrContains(word, '=')) continue;
@@ -492,7 +492,7 @@ class Importer {
     if (nameless && name != names_.end()) host->name = name->second;
   }
 
-  // Masks and gateways of the devices, which stand apart from them.
+  // Sets masks and gateways of the devices, which are in separate lines.
   absl::Status SetMasks() {
     std::vector<SeenDevice*> devices;
     for (SeenHost& host : cluster_.hosts) {
@@ -525,7 +525,7 @@ class Importer {
   }
 
   const ImportOptions& options_;
-  OpenFile* file_ = nullptr;  // The one that is read.
+  OpenFile* file_ = nullptr;  // The one being read.
   // The folder of slurm.conf, with "/" at its end, and the files being read.
   std::string folder_;
   std::string slurm_cluster_ = "%c";  // ClusterName, once it is read.

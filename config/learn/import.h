@@ -1,5 +1,5 @@
-// Reads what other tools' files say of a cluster, so that 500 servers need not
-// be typed. The content of a file shows its kind:
+// Reads what other tools' files say about a cluster, so that 500 servers need
+// not be typed. The content of a file shows its kind:
 //   inventory_file of the Ascend Deployer   [hccn]
 //     10.10.0.11 ansible_ssh_user="root" deviceip=10.20.0.1,… detectip=…
 //     [hccn:vars]
@@ -45,18 +45,18 @@ struct ImportOptions {
 };
 
 // Combines the files: hosts files give names and addresses to the servers of
-// the others, and define servers only if no other file is given. A server
-// without a name is called by its address. Notes of the result name the lines
-// that might describe a server and were ignored. Includes are followed as Slurm
-// does: relative to the folder of slurm.conf. InvalidArgument with every
+// the others, and define servers only if there is no other file. A server
+// without a name gets its address as name. Notes of the result name the lines
+// that might describe a server and were ignored. Includes are followed as in
+// Slurm: relative to the folder of slurm.conf. InvalidArgument with every
 // mistake, one per line, as "FILE:LINE:COLUMN: …", or as path into a rank
 // table; if no file names a server; or with ChooseProduct's error. Never quotes
 // passwords of an inventory.
 absl::StatusOr<SeenCluster> ImportCluster(absl::Span<const ImportedFile> files,
                                           const ImportOptions& options);
 
-// The IPv4 addresses of a hosts file by every name of their lines; the first
-// one of a repeated name, as a resolver takes it. Ignores IPv6, loopback and
+// The IPv4 addresses in a hosts file, by every name in their lines; for a
+// repeated name the first one, as a resolver does. Ignores IPv6, loopback and
 // other addresses that no server can have. InvalidArgument as ImportCluster.
 absl::StatusOr<std::map<std::string, Ipv4Address>> ParseHostsFile(
     const ImportedFile& file);

@@ -43,7 +43,7 @@ std::vector<std::string> Words(absl::string_view line) {
       words.back() += c;
     }
   }
-  // The Deployer's documentation explains a line behind such a mark.
+  // The Deployer's documentation explains a line after such a mark.
   words.erase(absl::c_find_if(words,
                               [](const std::string& word) {
                                 return absl::StartsWith(word, "//");
@@ -83,14 +83,14 @@ bool IsOfInventory(const ImportLine& line) {
 
 std::vector<ImportLine> SplitLines(absl::string_view text) {
   std::vector<ImportLine> lines;
-  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // An editor may put it there.
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // Some editors add it.
   const auto parts = absl::c_count(text, '\n') + 1;
   ImportLine line;
   int number = 0;
   for (const absl::string_view part : absl::StrSplit(text, '\n')) {
     line.position.line = ++number;
     for (std::string& word : Words(part)) line.words.push_back(std::move(word));
-    // slurm.conf continues a line behind a backslash, unless in a comment.
+    // A backslash continues a line of slurm.conf, except in a comment.
     if (!line.words.empty() && absl::EndsWith(line.words.back(), "\\")) {
       line.words.back().pop_back();
       if (line.words.back().empty()) line.words.pop_back();

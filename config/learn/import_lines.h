@@ -14,8 +14,8 @@
 
 namespace clusterd {
 
-// The words of a line, without its comment; at least one. Quotes hold a word
-// together and are removed, as are blanks around "=".
+// The words of a line, without its comment; at least one. Quotes, which keep a
+// word together, are removed, as are blanks around "=".
 struct ImportLine {
   // The value of `key=value`, keys in any case as in slurm.conf; or nullopt.
   std::optional<std::string> Find(absl::string_view key) const;
@@ -24,18 +24,18 @@ struct ImportLine {
   std::vector<std::string> words;
 };
 
-// Leaves out lines without words. A backslash at the end joins the next line,
-// whose number counts.
+// Omits lines without words. A backslash at the end joins the next line; the
+// number is that of the first.
 std::vector<ImportLine> SplitLines(absl::string_view text);
 
-// Quoted for a message, without the text behind "=": it may be a password.
+// Quoted for a message, without the text after "=": it may be a password.
 std::string Shown(const std::string& word);
 
-// "[all:vars]", not a hostlist; variables of Ansible are of an inventory, too.
+// "[all:vars]", not a hostlist. Ansible's variables show an inventory, too.
 bool IsSection(const std::string& word);
 bool IsOfInventory(const ImportLine& line);
 
-// "Include nodes.conf"; a line of a node is of Slurm, too.
+// "Include nodes.conf". A line of a node shows Slurm's file, too.
 bool IsInclude(const ImportLine& line);
 bool IsOfSlurm(const ImportLine& line);
 

@@ -36,7 +36,7 @@ SeenDevice DeviceOf(const DeviceFacts& facts) {
   device.id = facts.id();
   const auto& settings = facts.address().value().settings();
   if (facts.address().has_value() && settings.empty()) {
-    // A device with an IPv6 address alone is in use.
+    // A device with only an IPv6 address is in use.
     if (!HasIpv6(facts)) device.address = Ipv4Interface();
   } else if (facts.address().has_value()) {
     const auto address =
@@ -50,7 +50,7 @@ SeenDevice DeviceOf(const DeviceFacts& facts) {
   return device;
 }
 
-// True if the next boot sets the value that runs now.
+// True if the next boot sets the running value.
 std::optional<bool> IsKept(const NumberFact& now,
                            const PersistentValueFact& boot) {
   if (!now.has_value() || !boot.has_value()) return std::nullopt;
@@ -85,7 +85,7 @@ SeenHost HostOf(const HostFacts& facts) {
   return host;
 }
 
-// Notes on what an apply would do to addresses that the file cannot express.
+// Notes on how an apply would change addresses that the file cannot express.
 std::vector<FindingValue> AddressNotes(absl::Span<const HostFacts> facts) {
   google::protobuf::RepeatedPtrField<Subject> leased;
   google::protobuf::RepeatedPtrField<Subject> ipv6;
@@ -198,7 +198,7 @@ absl::StatusOr<SeenCluster> LearnCluster(
       cluster.hosts.back().address = address->second;
     }
     if (host.has_missing()) continue;
-    // "A2 x 8"; the host's other texts are not a series.
+    // "A2 x 8"; other texts are not a series.
     const std::string& text = host.identity().npu_series().value();
     const std::string first = text.substr(0, text.find(' '));
     const ProductProfile* const known =

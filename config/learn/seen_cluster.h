@@ -1,7 +1,7 @@
 // The state of a cluster, from its hosts' facts or another tool's file, from
 // which a cluster.yaml is written. Values are parsed, and host names are
-// IsHostName, so that a text from outside never gets into the file as it is.
-// Pure: no machine, file or clock.
+// IsHostName, so that no text from outside gets into the file unchecked. Pure:
+// no machine, file or clock.
 #ifndef CONFIG_LEARN_SEEN_CLUSTER_H_
 #define CONFIG_LEARN_SEEN_CLUSTER_H_
 
@@ -24,7 +24,7 @@
 
 namespace clusterd {
 
-// The most common value; on a tie the lowest. nullopt without any.
+// The most common value; on a tie the lowest. nullopt if there are no values.
 template <typename Value>
 std::optional<Value> Majority(const std::map<Value, size_t>& votes) {
   std::optional<Value> best;
@@ -53,7 +53,7 @@ struct SeenDevice {
 struct SeenHost {
   std::string name;
   std::optional<Ipv4Address> address;
-  // The host gave no facts, and why.
+  // The host sent no facts, for this reason.
   bool silent = false;
   std::vector<SeenDevice> devices;
   std::optional<uint64_t> somaxconn;
@@ -61,7 +61,7 @@ struct SeenHost {
   // A reboot keeps both. Unset: not known.
   std::optional<bool> persistent;
   std::optional<bool> firewall_runs;
-  // Those of LearnCluster, which must outlive it; null: not an attached host.
+  // LearnCluster's, which must outlive it; null: not an attached host.
   const HostFacts* facts = nullptr;
 };
 
@@ -83,9 +83,9 @@ struct SeenCluster {
 };
 
 // Chooses the product among those that `known` fits: `product` names one, or
-// with its mode as "atlas-training amp"; empty: the facts must settle it.
-// InvalidArgument with the candidates if they do not, or with the known
-// products if none has that name.
+// one with its mode as "atlas-training amp"; if it is empty, the facts must
+// determine it. InvalidArgument with the candidates if they do not, or with the
+// known products if none has that name.
 absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
     absl::string_view product, absl::Span<const SeenHost> hosts,
     const std::string& series = "", bool is_950 = false);

@@ -34,7 +34,7 @@ class ExceptionFinder {
       : spec_(spec), generation_(MakeObserveRequest(spec).generation()) {}
 
   // Folds equal exceptions, in the current language. An exception of the host
-  // itself has the words of the rules, and needs the host's facts. REQUIRES:
+  // itself uses the words of the rules, and needs the host's facts. REQUIRES:
   // `hosts` are the servers of the file, in their order.
   std::vector<SpecException> Find(absl::Span<const SeenHost* const> hosts) {
     for (size_t s = 0; s < hosts.size(); ++s) {
@@ -145,7 +145,7 @@ class ExceptionFinder {
 
   const ClusterSpec& spec_;
   const NpuToolFacts::Generation generation_;
-  // Device ids by host and by difference.
+  // Device ids, keyed by host and difference.
   std::map<std::pair<std::string, std::string>, std::vector<uint32_t>> found_;
 };
 
@@ -188,8 +188,8 @@ class Writer {
     written_.notes.push_back(Worded(row, values...));
   }
 
-  // Devices that have an address on no more than half of their hosts are not
-  // planned, unless all are so: two hosts, one of them not set up.
+  // Does not plan devices that have an address on at most half of their hosts,
+  // unless this is true of all: two hosts, one of them not set up.
   void ChooseIds() {
     std::vector<uint32_t> some, unused;
     for (const uint32_t id : MajorityIds(seen_.hosts)) {
@@ -245,7 +245,7 @@ class Writer {
     return any;
   }
 
-  // The file of a super pod without addresses says that jobs need none.
+  // For a super pod without addresses: the file says that jobs need none.
   absl::StatusOr<WrittenSpec> WithoutAddresses(const std::string& servers) {
     const ProductProfile& profile = *seen_.profiles[0];
     if (profile.in_super_pod && AllAreUnset()) {
@@ -291,7 +291,7 @@ class Writer {
   }
 
   static std::string Refusal(const ClusterSpec& spec) {
-    const InLanguage english(Language::kEnglish);  // The file has it.
+    const InLanguage english(Language::kEnglish);  // The file's language.
     for (const Finding& finding : JudgePlannedAddresses(spec)) {
       if (finding.state() != FAIL) continue;
       return absl::StrCat(SubjectsText(finding.subjects(), 1, 60), ": ",
@@ -374,8 +374,8 @@ class Writer {
   }
 
   // The address that most have, for each device: "10.20.0.254", "[10.20.0.254,
-  // none]"; not `whole`: inside of a device's own subnet its host part, "254",
-  // which hosts with other subnets can share. Empty where all are `none`.
+  // none]"; unless `whole`, inside of a device's own subnet only its host part,
+  // "254", which hosts with other subnets can share. Empty if all are `none`.
   std::string HostParts(Source member, bool whole) const {
     std::vector<std::string> items;
     for (const uint32_t id : ids_) {
@@ -430,8 +430,8 @@ class Writer {
     return agreeing;
   }
 
-  // The value that most hosts, or most of their devices, have. Without a
-  // majority a note names the key.
+  // The value that most hosts, or most of their devices, have. If there is no
+  // majority, a note names the key.
   template <typename Value, typename Owner>
   std::optional<Value> Most(absl::string_view key,
                             std::optional<Value> Owner::*member) {
@@ -495,7 +495,7 @@ class Writer {
     absl::StrAppend(&body_, LosslessText(seen_.lossless));
   }
 
-  // The rest of a file whose devices are planned.
+  // Writes the rest of a file whose devices are planned.
   absl::StatusOr<WrittenSpec> Settle() {
     AddSettings();
     ASSIGN_OR_RETURN(const ClusterSpec spec, LoadSpec(kFile, body_));
@@ -544,15 +544,15 @@ class Writer {
   }
 
   const SeenCluster& seen_;
-  std::vector<const SeenHost*> hosts_;  // In the order of the file.
+  std::vector<const SeenHost*> hosts_;  // In file order.
   std::vector<uint32_t> ids_;
   std::vector<PlacedServer> placed_;  // As hosts_.
   size_t known_ = 0;                  // Addresses.
   std::string body_;
-  ClusterSpec spec_;      // The body's.
-  bool is_tied_ = false;  // Some value is of no more than half.
-  std::string refused_;   // By the product's rules; empty: it is not.
-  std::string examples_;  // DeviceComments of the file.
+  ClusterSpec spec_;                       // Of the body.
+  bool is_tied_ = false;                   // A value has no majority.
+  std::string refused_;                    // By a product rule; or empty.
+  std::string examples_;                   // DeviceComments of the file.
   std::vector<SpecException> exceptions_;  // In English.
   WrittenSpec written_;
 };

@@ -1,6 +1,6 @@
 // Writes the cluster.yaml of an existing cluster: the address pattern that most
-// devices follow, and the settings that most have. Comments list what some
-// hosts have instead, which a check against the file would report.
+// devices follow, and the settings that most have. Comments list where hosts
+// differ, as a check against the file would report them.
 #ifndef CONFIG_LEARN_SPEC_WRITER_H_
 #define CONFIG_LEARN_SPEC_WRITER_H_
 
@@ -23,7 +23,7 @@ struct SpecException {
 struct WrittenSpec {
   std::string yaml;
   // The pattern in the user's language; empty: no device's address is known,
-  // and the user has to fill in `devices` of the file.
+  // and the user has to complete `devices` in the file.
   std::string pattern;
   size_t servers = 0;
   std::vector<SpecException> exceptions;
@@ -34,7 +34,7 @@ struct WrittenSpec {
 // "node[03,07] device 3: mtu 1500, planned 4200".
 std::string ExceptionText(const SpecException& exception);
 
-// Unless its pattern is empty, LoadSpec takes the file. Leaves out hosts
+// LoadSpec accepts the file, unless its pattern is empty. Leaves out hosts
 // without an address of their own, with a note. InvalidArgument, naming them,
 // if two hosts share a name or address, or if no host is left.
 absl::StatusOr<WrittenSpec> WriteSpec(const SeenCluster& seen);

@@ -19,7 +19,7 @@ namespace {
 // A controller ends the stream of a host that sends a text over 16 KiB.
 constexpr size_t kMaxTextBytes = 512;
 
-// Targets and values are compared with a plan, so only the report limits them.
+// Targets and values are compared with a plan; only the report bounds them.
 constexpr size_t kMaxGoalBytes = 8 << 10;
 
 // Cuts between characters and appends "...".
@@ -29,7 +29,7 @@ std::string Shortened(const std::string& text,
                       text.size() > max_bytes ? "..." : "");
 }
 
-// A step that still counts.
+// A step whose value still counts.
 struct Claim {
   const EndedApply* apply;
   const PlanStep* step;
@@ -52,7 +52,7 @@ class TakenTargets {
     }
   }
 
-  // True if a step that was added decides about this target.
+  // True if one of these steps decides about this target.
   bool Has(const std::string& target) const {
     return targets_.count(target) > 0 ||
            absl::c_any_of(prefixes_, [&target](const std::string& prefix) {
@@ -94,7 +94,7 @@ std::vector<const PlanStep*> StepsInEffect(const EndedApply& apply) {
 
 // Claims of the applies, the newest apply first, its steps in order.
 std::vector<Claim> ClaimsOf(absl::Span<const EndedApply> applies) {
-  TakenTargets asked_for;  // By people.
+  TakenTargets asked_for;  // By users.
   for (const EndedApply& apply : applies) {
     if (!Counts(apply) || IsEnforced(apply)) continue;
     for (const PlanStep* step : StepsInEffect(apply)) asked_for.Add(*step);
@@ -135,6 +135,7 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   drift.set_applied_by(claim.apply->begin.actor());
   drift.set_applied_at_ms(claim.apply->begin.started_at_ms());
   drift.set_target(GoalName(step));
+  if (step.target().has_rule()) *drift.mutable_opened() = step.target().rule();
   drift.set_to(Shortened(step.to(), kMaxGoalBytes));
   return drift;
 }
@@ -145,7 +146,7 @@ bool IsPutBack(const PlanStep& step) {
          step.from() == step.to();
 }
 
-// A blocked change of this kind, of the same device if it is about devices.
+// A blocked change of this kind; if it is about devices, of the same device.
 const BlockedChange* FindBlocked(const HostPlan& planned,
                                  const std::string& target,
                                  const std::string& kind) {
@@ -211,7 +212,7 @@ class Repair {
     if (goes_with_address || why.empty()) chosen_.push_back(&step);
   }
 
-  // Returns "" if the step puts it back.
+  // Returns "" if the step restores the drifted value.
   std::string WhyNotPutBack(const PlanStep& step,
                             const AppliedDrift& lost) const {
     const std::string kind = ChangeKindName(step.kind());
@@ -269,7 +270,7 @@ class Repair {
 
   const HostPlan& planned_;
   const absl::Span<const std::string> enforced_;
-  // Drift by target, except what a step or a line answers.
+  // Drift by target, except what a step or a line already covers.
   std::map<std::string, const AppliedDrift*> lost_;
   std::vector<const PlanStep*> chosen_;  // In plan order.
   std::vector<std::string> left_;
@@ -292,7 +293,7 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
     lost.emplace_back(claim, std::move(verdict));
   }
   // Rules of firewalls come last: thousands of them drift together, and must
-  // not crowd out the rest.
+  // not displace others.
   absl::c_stable_sort(lost, [](const auto& a, const auto& b) {
     return std::make_pair(a.second.state, a.first.step->target().has_rule()) <
            std::make_pair(b.second.state, b.first.step->target().has_rule());

@@ -10,7 +10,7 @@
 //   the apply was undone or rolled back               nothing
 //   the apply was for another network namespace       nothing: that may be gone
 //
-// Also the part of a host's plan that only puts back what drifted. The
+// Also the part of a host's plan that only restores what drifted. The
 // controller applies it automatically where the spec says `enforce`. Pure.
 #ifndef CONFIG_PLAN_APPLIED_DRIFT_H_
 #define CONFIG_PLAN_APPLIED_DRIFT_H_
@@ -25,10 +25,10 @@
 
 namespace clusterd {
 
-// A host lists at most this many, drifted and untold together, drifted first.
+// A host lists at most this many, drifted and unknown together, drifted first.
 inline constexpr int kMaxAppliedDrifts = 256;
 
-// One journal that is over: how it began and how it stands.
+// An apply that is over: how it began, and its current state.
 struct EndedApply {
   JournalBegin begin;
   ApplyResult end;
@@ -60,11 +60,11 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
                                         absl::Span<const EndedApply> applies);
 
 struct DriftRepair {
-  // The steps of `planned` that are left, renumbered; none: nothing to do.
+  // The remaining steps of `planned`, renumbered; none: nothing to do.
   HostPlan plan;
   // Drift of an enforced kind that a person must fix, one line each, e.g.
   // "net.core.somaxconn: the spec asks for 32768 now, apply 0123 set 65535", or
-  // why the plan blocks that kind, such as what the host allows.
+  // why the plan blocks that kind, for example because of what the host allows.
   std::vector<std::string> left;
 };
 

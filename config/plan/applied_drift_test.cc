@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 
@@ -38,13 +37,18 @@ EndedApply Applied(const std::string& id, const std::vector<PlanStep>& steps) {
   return apply;
 }
 
-// "aa:1 sysctl: net.core.somaxconn is 128, applied was 65535" for each.
+EndedApply Somaxconn(const std::string& id, const std::string& to) {
+  return Applied(id, {SysctlStep(kSomaxconnKey, to)});
+}
+
+// "aa:1 sysctl: net.core.somaxconn = 128, not 65535" for each.
 std::string Lines(
     const google::protobuf::RepeatedPtrField<AppliedDrift>& drifts) {
   std::string text;
   for (const AppliedDrift& drift : drifts) {
     absl::StrAppend(&text, drift.apply_id(), ":", drift.step(), " ",
-                    drift.kind(), ": ", drift.why(), "\n");
+                    drift.kind(), ": ", drift.fact(), " = ", drift.now(),
+                    ", not ", drift.was(), "\n");
   }
   return text;
 }
@@ -60,13 +64,19 @@ HostFacts LowSomaxconn() {
   return facts;
 }
 
-TEST(FindAppliedDriftTest, IsEmptyWhileEverythingIsAsApplied) {
-  const EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+TEST(FindAppliedDriftTest, IsEmptyWhileAllIsAsAppliedAndMissingWithoutFacts) {
+  const EndedApply apply = Somaxconn("aa", "65535");
   const DriftFact fact = FindAppliedDrift({apply}, GoodFacts("node-01"));
   ASSERT_TRUE(fact.has_value());
   EXPECT_EQ(fact.value().drifts_size(), 0);
   EXPECT_EQ(fact.value().untold_size(), 0);
   EXPECT_TRUE(FindAppliedDrift({}, LowSomaxconn()).has_value());
+  HostFacts facts;
+  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
+  facts.mutable_missing()->set_detail("gone");
+  const DriftFact unknown = FindAppliedDrift({apply}, facts);
+  EXPECT_EQ(unknown.missing().reason(), Missing::NO_ANSWER);
+  EXPECT_EQ(unknown.missing().detail(), "gone");
 }
 
 TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
@@ -79,7 +89,8 @@ TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
   EXPECT_EQ(drift.step(), 2u);
   EXPECT_EQ(drift.kind(), "sysctl");
   EXPECT_EQ(drift.change(), "net.core.somaxconn: 128 -> 65535");
-  EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
+  EXPECT_EQ(drift.why(),
+            Say("plan-say-drifted", kSomaxconnKey, "128", "65535"));
   EXPECT_EQ(drift.applied_by(), "alice");
   EXPECT_EQ(drift.applied_at_ms(), 1700000000000);
   EXPECT_EQ(drift.target(), kSomaxconnKey);
@@ -87,7 +98,7 @@ TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
 }
 
 TEST(FindAppliedDriftTest, CountsAStepThatWasSoAlready) {
-  EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply apply = Somaxconn("aa", "65535");
   apply.end.mutable_steps(0)->set_state(StepOutcome::ALREADY_SO);
   EXPECT_NE(Drifts({apply}, LowSomaxconn()), "");
   apply.end.mutable_steps(0)->set_state(StepOutcome::NOT_RUN);
@@ -99,30 +110,30 @@ TEST(FindAppliedDriftTest, LeavesOutWhatWasTakenBackOrNeverHeld) {
        {ApplyResult::UNDONE, ApplyResult::ROLLED_BACK,
         ApplyResult::UNDONE_WITH_RESIDUES,
         ApplyResult::ROLLED_BACK_WITH_RESIDUES, ApplyResult::NOTHING_TO_DO}) {
-    EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+    EndedApply apply = Somaxconn("aa", "65535");
     apply.end.set_outcome(outcome);
     EXPECT_EQ(Drifts({apply}, LowSomaxconn()), "") << outcome;
   }
 }
 
 TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
-  const EndedApply first = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply second = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
+  const EndedApply first = Somaxconn("aa", "65535");
+  EndedApply second = Somaxconn("bb", "1024");
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
   EXPECT_EQ(Drifts({first, second}, facts), "");
   // Once rolled back, it decides nothing.
   second.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({first, second}, facts),
-            "aa:1 sysctl: net.core.somaxconn is 4096, applied was 65535\n");
+            "aa:1 sysctl: net.core.somaxconn = 4096, not 65535\n");
 }
 
 TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
-  EndedApply asked_for = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply enforced = Applied("bb", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply asked_for = Somaxconn("aa", "65535");
+  EndedApply enforced = Somaxconn("bb", "65535");
   enforced.begin.set_actor("spiffe://demo/controller");
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()),
-            "bb:1 sysctl: net.core.somaxconn is 128, applied was 65535\n");
+            "bb:1 sysctl: net.core.somaxconn = 128, not 65535\n");
   // The value is no longer wanted: the controller must not fight that.
   asked_for.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()), "");
@@ -144,13 +155,12 @@ std::string LaterClaims(const EndedApply& apply,
 }
 
 TEST(FindLaterClaimsTest, NamesWhatSomebodySetAgain) {
-  const EndedApply before = Applied("99", {SysctlStep(kSomaxconnKey, "128")});
+  const EndedApply before = Somaxconn("99", "128");
   const EndedApply apply =
       Later(Applied("aa", {SysctlStep(kSynBacklogKey, "65535"),
                            SysctlStep(kSomaxconnKey, "65535")}),
             1);
-  const EndedApply again =
-      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 2);
+  const EndedApply again = Later(Somaxconn("bb", "1024"), 2);
   const EndedApply other =
       Later(Applied("cc", {GatewayStep(1, "10.0.0.254")}), 3);
   EXPECT_EQ(LaterClaims(apply, {before, apply, again, other}),
@@ -159,10 +169,8 @@ TEST(FindLaterClaimsTest, NamesWhatSomebodySetAgain) {
 }
 
 TEST(FindLaterClaimsTest, GoesByNumberWhereTheClockWasSetBack) {
-  EndedApply apply =
-      Later(Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}), 2);
-  EndedApply again =
-      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 1);
+  EndedApply apply = Later(Somaxconn("aa", "65535"), 2);
+  EndedApply again = Later(Somaxconn("bb", "1024"), 1);
   apply.begin.set_sequence(1);
   again.begin.set_sequence(2);
   EXPECT_EQ(LaterClaims(apply, {apply, again}),
@@ -171,15 +179,12 @@ TEST(FindLaterClaimsTest, GoesByNumberWhereTheClockWasSetBack) {
 }
 
 TEST(FindLaterClaimsTest, LeavesOutWhatIsOverEnforcedOrElsewhere) {
-  const EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply over =
-      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 1);
+  const EndedApply apply = Somaxconn("aa", "65535");
+  EndedApply over = Later(Somaxconn("bb", "1024"), 1);
   over.end.set_outcome(ApplyResult::ROLLED_BACK);
-  EndedApply enforced =
-      Later(Applied("cc", {SysctlStep(kSomaxconnKey, "65535")}), 2);
+  EndedApply enforced = Later(Somaxconn("cc", "65535"), 2);
   enforced.begin.set_actor("spiffe://demo/controller");
-  EndedApply elsewhere =
-      Later(Applied("dd", {SysctlStep(kSomaxconnKey, "1024")}), 3);
+  EndedApply elsewhere = Later(Somaxconn("dd", "1024"), 3);
   elsewhere.begin.mutable_plan()->mutable_network_namespace()->set_pid(4711);
   EXPECT_EQ(LaterClaims(apply, {apply, over, enforced, elsewhere}), "");
 }
@@ -193,14 +198,13 @@ TEST(FindAppliedDriftTest, TakesOverOneSettingOfAFileAndLeavesTheOthers) {
   KernelFacts* kernel = facts.mutable_kernel();
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "1024");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), "", "");
-  EXPECT_EQ(Drifts({Applied("aa", file), Applied("bb", {later})}, facts),
-            "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
-            "applied was 65535\n");
-  EXPECT_EQ(Drifts({Applied("aa", file)}, facts),
-            "aa:1 sysctl: net.core.somaxconn at boot is 1024, applied was "
-            "65535\n"
-            "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
-            "applied was 65535\n");
+  EXPECT_EQ(
+      Drifts({Applied("aa", file), Applied("bb", {later})}, facts),
+      "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot = none, not 65535\n");
+  EXPECT_EQ(
+      Drifts({Applied("aa", file)}, facts),
+      "aa:1 sysctl: net.core.somaxconn at boot = 1024, not 65535\n"
+      "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot = none, not 65535\n");
 }
 
 TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
@@ -208,25 +212,23 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
       Applied("aa", {OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))});
   const EndedApply stopped = Applied("bb", {StopStep(UFW)});
   HostFacts facts = GoodFacts("node-01");
-  FirewallFacts* ufw = facts.mutable_ufw();
-  ufw->mutable_installed()->set_value(true);
-  ufw->mutable_active()->set_value(false);
-  ufw->mutable_enabled_at_boot()->set_value(false);
+  *facts.mutable_ufw() = InstalledFirewall(false, false);
   EXPECT_EQ(Drifts({opened}, facts),
-            "aa:1 firewall: ufw: active is no, applied was yes\n");
+            "aa:1 firewall: ufw: active = no, not yes\n");
+  const DriftFact drift = FindAppliedDrift({opened}, facts);
+  EXPECT_EQ(drift.value().drifts(0).opened().program(), UFW);
+  EXPECT_EQ(drift.value().drifts(0).opened().port().last_port(), 22u);
   EXPECT_EQ(Drifts({opened, stopped}, facts), "");
   // The firewall must run: one apply stopped it and a later one opened ports.
-  ufw->mutable_active()->set_value(true);
-  ufw->mutable_enabled_at_boot()->set_value(true);
-  ufw->mutable_allowed()->mutable_value();
+  *facts.mutable_ufw() = InstalledFirewall(true, true);
   EXPECT_EQ(Drifts({stopped, opened}, facts),
-            "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
   // An apply to another firewall decides nothing.
   EXPECT_EQ(Drifts({stopped,
                     Applied("cc", {OpenStep(FIREWALLD,
                                             TcpPorts(22, 22, "10.0.0.0/24"))})},
                    facts),
-            "bb:1 firewall: ufw: active is yes, applied was no\n");
+            "bb:1 firewall: ufw: active = yes, not no\n");
 }
 
 TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
@@ -235,13 +237,11 @@ TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
   const EndedApply second =
       Applied("bb", {OpenStep(UFW, TcpPorts(22, 22, "10.0.1.0/24"))});
   HostFacts facts = GoodFacts("node-01");
-  FirewallFacts* ufw = facts.mutable_ufw();
-  ufw->mutable_installed()->set_value(true);
-  ufw->mutable_active()->set_value(true);
-  *ufw->mutable_allowed()->mutable_value()->add_ports() =
+  *facts.mutable_ufw() = InstalledFirewall(true, true);
+  *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() =
       TcpPorts(22, 22, "10.0.1.0/24");
   EXPECT_EQ(Drifts({first, second}, facts),
-            "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
 }
 
 TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
@@ -269,27 +269,17 @@ TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
                                        SysctlStep(kSomaxconnKey, "65535")})},
                        facts);
   EXPECT_EQ(Lines(fact.value().drifts()),
-            "aa:2 sysctl: net.core.somaxconn is 128, applied was 65535\n");
-  EXPECT_EQ(Lines(fact.value().untold()),
-            "aa:1 device-address: device 1: gateway is unknown, applied was "
-            "10.0.0.254\n");
+            "aa:2 sysctl: net.core.somaxconn = 128, not 65535\n");
+  EXPECT_EQ(
+      Lines(fact.value().untold()),
+      "aa:1 device-address: device 1: gateway = unknown, not 10.0.0.254\n");
   ASSERT_EQ(fact.value().untold(0).devices_size(), 1);
   EXPECT_EQ(fact.value().untold(0).devices(0), 1u);
 }
 
-TEST(FindAppliedDriftTest, IsMissingWhenNothingIsKnownAboutTheHost) {
-  HostFacts facts;
-  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
-  facts.mutable_missing()->set_detail("gone");
-  const DriftFact fact = FindAppliedDrift(
-      {Applied("aa", {SysctlStep(kSomaxconnKey, "65535")})}, facts);
-  EXPECT_EQ(fact.missing().reason(), Missing::NO_ANSWER);
-  EXPECT_EQ(fact.missing().detail(), "gone");
-}
-
 TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
-  EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply inner = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
+  EndedApply apply = Somaxconn("aa", "65535");
+  EndedApply inner = Somaxconn("bb", "1024");
   inner.begin.mutable_plan()->mutable_network_namespace()->set_container("t");
   EXPECT_EQ(Drifts({inner}, LowSomaxconn()), "");
   // An apply in a container does not take over settings of the host either.
@@ -297,8 +287,7 @@ TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
 }
 
 TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
-  std::vector<EndedApply> applies = {
-      Applied("aa", {SysctlStep(kSomaxconnKey, "65535")})};
+  std::vector<EndedApply> applies = {Somaxconn("aa", "65535")};
   std::vector<PlanStep> steps;
   for (uint32_t device = 0; device < kMaxAppliedDrifts + 9; ++device) {
     steps.push_back(GatewayStep(device + 2, "10.0.0.254"));
@@ -324,7 +313,6 @@ TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
   ASSERT_EQ(drift.value().drifts_size(), 1);
   EXPECT_EQ(drift.value().drifts(0).to(),
             absl::StrCat(ports.substr(0, 8192), "..."));
-
   const std::string shorter = ports.substr(0, 1199);  // 200 ports.
   const DriftFact whole = FindAppliedDrift(
       {Applied("aa", {SysctlStep(kReservedPortsKey, shorter)})},
@@ -345,21 +333,17 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   const EndedApply apply = Applied("aa", open);
   HostFacts facts = GoodFacts("node-07");
   FirewallFacts* firewall = facts.mutable_firewalld();
-  firewall->mutable_installed()->set_value(true);
-  firewall->mutable_active()->set_value(true);
-  firewall->mutable_enabled_at_boot()->set_value(true);
-  firewall->mutable_allowed()->mutable_value();
+  *firewall = InstalledFirewall(true, true);
   *firewall->mutable_allowed_permanently()->mutable_value() = all;
   const DriftFact drift = FindAppliedDrift({apply}, facts);
   EXPECT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
   EXPECT_EQ(drift.value().left_out(), 5000u - kMaxAppliedDrifts);
   EXPECT_LT(drift.ByteSizeLong(), size_t{256} << 10);
-
   *firewall->mutable_allowed()->mutable_value() = all;
   EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
   EXPECT_EQ(Drifts({apply}, facts),
-            "aa:5000 firewall: firewalld: lets in lacks 60000-60031/tcp from "
+            "aa:5000 firewall: firewalld: lets in = , not 60000-60031/tcp from "
             "10.0.39.14/32\n");
 }
 
@@ -372,28 +356,24 @@ TEST(FindAppliedDriftTest, RulesOfAFirewallDoNotCrowdOutOtherSettings) {
                  absl::StrCat("10.0.", i / 250, ".", i % 250, "/32"))));
   }
   HostFacts facts = LowSomaxconn();
-  facts.mutable_firewalld()->mutable_installed()->set_value(true);
-  facts.mutable_firewalld()->mutable_active()->set_value(false);
+  *facts.mutable_firewalld() = InstalledFirewall(false, false);
   // The older apply comes last among equals.
   const DriftFact drift =
-      FindAppliedDrift({Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}),
-                        Applied("bb", open)},
-                       facts);
+      FindAppliedDrift({Somaxconn("aa", "65535"), Applied("bb", open)}, facts);
   ASSERT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
   EXPECT_EQ(drift.value().drifts(0).apply_id(), "aa");
 }
 
 TEST(FindAppliedDriftTest, SaysOfEachRuleThatTheFirewallIsStopped) {
   HostFacts facts = GoodFacts("node-01");
-  facts.mutable_firewalld()->mutable_installed()->set_value(true);
-  facts.mutable_firewalld()->mutable_active()->set_value(false);
+  *facts.mutable_firewalld() = InstalledFirewall(false, false);
   EXPECT_EQ(
       Drifts(
           {Applied("aa", {OpenStep(FIREWALLD, TcpPorts(22, 22, "10.0.0.1")),
                           OpenStep(FIREWALLD, TcpPorts(80, 80, "10.0.0.1"))})},
           facts),
-      "aa:1 firewall: firewalld: active is no, applied was yes\n"
-      "aa:2 firewall: firewalld: active is no, applied was yes\n");
+      "aa:1 firewall: firewalld: active = no, not yes\n"
+      "aa:2 firewall: firewalld: active = no, not yes\n");
 }
 
 }  // namespace

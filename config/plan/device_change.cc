@@ -69,7 +69,7 @@ TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
 
 namespace {
 
-// Lines of a device over which `-ip -s` fails, and leaves the device half set
+// Lines of a device at which `-ip -s` fails, leaving the device half set
 // (recorded runs x-ip-set-route-no-equals and x-ip-set-send-arp-bad).
 constexpr const char* kReadWithAddress[] = {"ip_route", "send_arp_status",
                                             "send_arp_period"};
@@ -89,7 +89,7 @@ struct Obstacle {
   FindingValue fix;
 };
 
-// The line of hccn.conf that keeps the device from getting a lasting address.
+// The line of hccn.conf that prevents a lasting address of the device.
 std::optional<Obstacle> ObstacleOf(uint32_t device,
                                    const HostPlanBuilder& plan) {
   const std::string dhcp = HccnConfKey("udhcpc_enable", device);
@@ -109,7 +109,7 @@ std::optional<Obstacle> ObstacleOf(uint32_t device,
   return std::nullopt;
 }
 
-// Why no network would work with this address.
+// Why no network could work with this address.
 Obstruction WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
   const Ipv4Address address = wanted.address();
   const Ipv4Subnet subnet = wanted.subnet();
@@ -157,7 +157,7 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
   };
   const FindingValue correct = Worded("plan-say-correct-address");
   if (const Obstruction unknown = ReadLive(change.facts, &change.live)) {
-    // Otherwise the spec asks for no address, and no setting that needs one.
+    // Otherwise the spec requests no address, nor a setting that needs one.
     const bool matters =
         absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
           return setting.always_saved && setting.wanted(spec, device);
@@ -184,8 +184,8 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
   changes->push_back(change);
 }
 
-// The first other device that has the address of this change; nullptr: it is
-// free. `moved`: devices that have given up their address by then.
+// The first other device with the address of this change; nullptr: it is free.
+// `moved`: devices that will have given up their address by then.
 const DeviceFacts* FindHolder(const DeviceChange& change,
                               const HostFacts& facts,
                               const std::set<uint32_t>& moved) {

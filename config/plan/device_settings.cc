@@ -18,7 +18,7 @@ namespace {
 using Wanted = std::optional<std::string>;
 
 constexpr uint32_t kMaxDevice = 63;
-// Below this hccn_tool asks whether IPv6 may go, and clusterd answers no
+// Below this hccn_tool asks whether to drop IPv6, and clusterd answers no
 // questions (captures, mtu-set-1000-eof).
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
@@ -232,7 +232,7 @@ absl::Status Check(const PlanStep& step) {
     return NotOneToSet(absl::StrCat("earlier ", setting.words), step.from());
   }
   for (const HccnConf::Entry& entry : step.dropped()) {
-    // A gateway may take that of another device, as ProductProfile says.
+    // A gateway may replace that of another device, as ProductProfile says.
     const bool may_go =
         step.setting() == kAddressSetting
             ? IsDroppable(entry, device)

@@ -19,7 +19,7 @@ std::string ValueOf(const Ipv4Interface& interface) {
                       interface.subnet().netmask().ToString());
 }
 
-// The gateway that a gateway, route or ip_route entry leads through.
+// The gateway of a gateway, route or ip_route entry.
 std::optional<Ipv4Address> GatewayOf(const HccnConf::Entry& entry) {
   static const LazyRE2 kRoute = {"(?s)gateway_(.*)"};
   static const LazyRE2 kIpRoute = {"(?s).*? via ([^ ]*).*"};
@@ -87,7 +87,7 @@ class DevicePlanner {
     for (const HccnConf::Entry& as_it_is :
          plan_.facts().hccn_conf().value().entries()) {
       if (!as_it_is.has_device() || as_it_is.device() != id) continue;
-      // The file is repaired before the tool meets it.
+      // The file is repaired before the tool reads it.
       const HccnConf::Entry entry = RepairedEntry(as_it_is);
       const bool is_gateway = entry.key() == "gateway";
       if (is_gateway ? had_gateway : !IsRouteKey(entry.key())) continue;
@@ -160,7 +160,7 @@ class DevicePlanner {
     return plan_.HasConfLine(HccnConfKey(kDhcpKey, device));
   }
 
-  // The device that gets, or keeps, the gateway of those that share one;
+  // Of the devices that share a gateway, the one that gets or keeps it;
   // nullptr: none has, or could get, one.
   const DeviceChange* KeeperFor(uint32_t device) const {
     for (const auto& [id, keeper] : keepers_) {
@@ -170,7 +170,7 @@ class DevicePlanner {
   }
 
   // Chooses among the devices that share a gateway: first one that has the
-  // spec's gateway, then one that could get it, then one that has any; of
+  // spec's gateway, then one that could get it, then one that has any; among
   // equals the lowest. So no step removes what another one sets.
   void ChooseKeeper(const DeviceChange& change) {
     if (KeeperRank(change) == kNoKeeper) return;
@@ -196,15 +196,15 @@ class DevicePlanner {
     return live == asked ? 0 : 1;
   }
 
-  // True if `-gateway -s` gives the device a gateway that stays.
+  // True if `-gateway -s` gives the device a gateway that lasts.
   bool MaySetGateway(uint32_t device) const {
     const DeviceChange* const keeper = KeeperFor(device);
     return !HasDhcp(device) &&
            (keeper == nullptr || keeper->spec->id() == device);
   }
 
-  // True if a step could change the device's gateway. Blocks what the spec asks
-  // and no step can do.
+  // True if a step could change the device's gateway. Blocks what the spec
+  // requests but no step can do.
   bool PlansGateway(const DeviceSetting& setting, const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const std::string& asked = change.spec->gateway();
@@ -216,7 +216,7 @@ class DevicePlanner {
     const bool is_right = live == asked && !change.sets_address();
     if (live == kUnknownFact ||
         (!asked.empty() && WhyNot(setting, change, asked))) {
-      return true;  // Blocked for that, where the spec names one.
+      return true;  // Blocked, if the spec names one.
     }
     if (HasDhcp(id)) {
       const std::string key = HccnConfKey(kDhcpKey, id);
@@ -235,8 +235,8 @@ class DevicePlanner {
 
   static const char* FourOf(uint32_t id) { return id < 4 ? "0-3" : "4-7"; }
 
-  // The same for the one device that may have one. False also if the spec names
-  // none and setting it would take another device's.
+  // The same for the one device that may have one. Also false if the spec names
+  // none and setting it would replace another device's.
   bool SurvivesAddressChange(const DeviceSetting& setting,
                              const DeviceChange& change) {
     const uint32_t id = change.spec->id();
@@ -299,7 +299,7 @@ class DevicePlanner {
         Worded(is_tls ? "plan-say-remove-reason" : "plan-say-ask-the-tool"));
   }
 
-  // A TLS switch without certificate is off; blocks any other value.
+  // A TLS switch without a certificate is off; blocks any other value.
   void PlanNoCertificate(const DeviceSetting& setting,
                          const DeviceChange& change,
                          const std::string& wanted) {
@@ -355,7 +355,7 @@ class DevicePlanner {
   // True if hccn.conf restores the device's own address, now or after the plan:
   // the recovery at boot refuses a gateway without it.
   bool FileKeepsAddress(const DeviceChange& change) const {
-    if (change.wanted) return true;  // A step sees to it.
+    if (change.wanted) return true;  // A step ensures this.
     const uint32_t id = change.spec->id();
     const auto in_file =
         Ipv4Interface::Parse(plan_.ConfValue(HccnConfKey("address", id)),
@@ -392,7 +392,7 @@ class DevicePlanner {
     return step;
   }
 
-  // The live value is right; the file may not be.
+  // The live value is right; the file may differ.
   void PlanRewrite(const DeviceSetting& setting, uint32_t device,
                    const std::string& live,
                    std::vector<std::string> rests_on = {}) {
@@ -421,11 +421,11 @@ class DevicePlanner {
   const ClusterSpec& spec_;
   HostPlanBuilder& plan_;
   ProductProfile profile_;
-  // By device id.
+  // Keyed by device id.
   std::map<uint32_t, DeviceChange> keepers_;
 };
 
-// Blocks everything that the spec asks of devices.
+// Blocks everything that the spec requests of devices.
 void BlockAll(const ClusterSpec& spec, const ServerSpec& server,
               const FindingValue& why, HostPlanBuilder* plan) {
   // The request of each kind: settings of one kind are one change.

@@ -1,18 +1,23 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
 
 HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   HostPlanBuilder builder(facts);
@@ -20,10 +25,11 @@ HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   return builder.Finish();
 }
 
-std::vector<std::string> Texts(const HostPlan& plan) {
-  std::vector<std::string> texts;
-  for (const PlanStep& step : plan.steps()) texts.push_back(StepText(step));
-  return texts;
+// "": no step, and nothing is blocked.
+std::string Content(const HostPlan& plan) {
+  return plan.steps().empty() && plan.blocked().empty()
+             ? ""
+             : plan.ShortDebugString();
 }
 
 void SetLive(HostFacts* facts, uint32_t id, const std::string& address) {
@@ -33,6 +39,21 @@ void SetLive(HostFacts* facts, uint32_t id, const std::string& address) {
   Ipv4Setting* setting = fact->mutable_value()->add_settings();
   setting->set_address(address);
   setting->set_netmask("255.255.255.0");
+}
+
+// Device 0 has this address instead of 10.0.0.1, and device 1 instead of .2.
+HostFacts LiveFacts(const std::string& first,
+                    const std::string& second = "10.0.0.2") {
+  HostFacts facts = GoodFacts("node-01");
+  SetLive(&facts, 0, first);
+  SetLive(&facts, 1, second);
+  return facts;
+}
+
+ClusterSpec SpecWithoutGateway() {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  return spec;
 }
 
 void AddRoute(HostFacts* facts, const std::string& key,
@@ -45,17 +66,14 @@ void AddRoute(HostFacts* facts, const std::string& key,
 }
 
 TEST(PlanDeviceStepsTest, PlansNothingWhereAllIsRight) {
-  const HostPlan plan = Plan(GoodSpec(), GoodFacts("node-01"));
-  EXPECT_TRUE(plan.steps().empty());
-  EXPECT_TRUE(plan.blocked().empty());
+  EXPECT_EQ(Content(Plan(GoodSpec(), GoodFacts("node-01"))), "");
 }
 
 TEST(PlanDeviceStepsTest, SetsAddressThenGatewayThenDetectAddress) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.7.0.1");
+  HostFacts facts = LiveFacts("10.7.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.7.0.254");
   DeviceOf(&facts, 0)->mutable_detect_address()->set_value("0.0.0.0");
-  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
+  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
             (std::vector<std::string>{
                 "device 0: address 10.7.0.1/24 -> 10.0.0.1/24",
                 "device 0: gateway 10.7.0.254 -> 10.0.0.254",
@@ -63,22 +81,17 @@ TEST(PlanDeviceStepsTest, SetsAddressThenGatewayThenDetectAddress) {
 }
 
 TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.99");
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  const HostPlan plan = Plan(spec, facts);
+  const HostPlan plan = Plan(SpecWithoutGateway(), LiveFacts("10.0.0.99"));
   ASSERT_EQ(plan.steps_size(), 2);
   ASSERT_EQ(plan.steps(0).consequences_size(), 1);
-  EXPECT_EQ(plan.steps(0).consequences(0),
-            "routes that only the device has, and hccn.conf does not, are not "
-            "seen and may go with the old address");
-  EXPECT_EQ(StepText(plan.steps(1)), "device 0: gateway 10.0.0.254 put back");
+  EXPECT_EQ(plan.steps(0).consequences(0), Say("plan-say-unseen-routes"));
+  EXPECT_EQ(
+      StepText(plan.steps(1)),
+      StepText(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.0.254")));
 }
 
 TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.7.0.1");
+  HostFacts facts = LiveFacts("10.7.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.7.0.254");
   SetConf(&facts, "gateway_0", "10.7.0.254");
   AddRoute(&facts, "route_address_172.16.0.0_netmask_255.255.0.0",
@@ -87,9 +100,7 @@ TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
            "gateway_10.0.0.253");
   AddRoute(&facts, "ip_route",
            "add 10.7.0.0/24 via 10.7.0.253 dev eth0 table 1");
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  const HostPlan plan = Plan(spec, facts);
+  const HostPlan plan = Plan(SpecWithoutGateway(), facts);
   const PlanStep& step = plan.steps(0);
   ASSERT_EQ(step.dropped_size(), 3);
   EXPECT_EQ(step.dropped(0).key(), "gateway");
@@ -99,8 +110,7 @@ TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
 }
 
 TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.99");
+  HostFacts facts = LiveFacts("10.0.0.99");
   SetConf(&facts, "address_0", "10.0.0.1\\r");
   SetConf(&facts, "gateway_0", "10.0.0.254\\r");
   AddRoute(&facts, "route_address_172.16.0.0_netmask_255.255.0.0",
@@ -118,24 +128,19 @@ TEST(PlanDeviceStepsTest, WritesAFileThatDisagreesThroughTheTool) {
   SetConf(&facts, "address_1", "10.9.9.9");
   SetConf(&facts, "netdetect_1", "");
   const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_EQ(Texts(plan),
-            (std::vector<std::string>{
-                "device 1: hccn.conf address 10.9.9.9/255.255.255.0 -> "
-                "10.0.0.2/255.255.255.0",
-                "device 1: hccn.conf netdetect none -> 10.0.0.254"}));
+  EXPECT_EQ(StepTexts(plan),
+            StepTexts({RewriteStep(1, kAddressSetting, "10.9.9.9/255.255.255.0",
+                                   "10.0.0.2/255.255.255.0"),
+                       RewriteStep(1, kDetectSetting, "none", "10.0.0.254")}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
 }
 
 TEST(PlanDeviceStepsTest, SaysThatAnUnsetAddressCannotBeTakenBack) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
+  const HostPlan plan = Plan(GoodSpec(), LiveFacts(""));
   ASSERT_GE(plan.steps_size(), 1);
-  EXPECT_NE(plan.steps(0).consequences(0).find(
-                "no command of hccn_tool is known to clear it"),
-            std::string::npos);
   // Without an address it had no routes.
-  EXPECT_EQ(plan.steps(0).consequences_size(), 1);
+  EXPECT_THAT(plan.steps(0).consequences(),
+              ElementsAre(Say("plan-say-no-clear", "address")));
 }
 
 // The spec does not name any setting of device 0.
@@ -154,54 +159,36 @@ TEST(PlanUnnamedTest, LetsTheFileHaveWhatTheDeviceHas) {
   SetConf(&facts, "gateway_0", "");
   SetConf(&facts, "netdetect_0", "10.0.0.77");
   const HostPlan plan = Plan(SilentSpec(), facts);
-  EXPECT_EQ(Texts(plan),
-            (std::vector<std::string>{
-                "device 0: hccn.conf gateway none -> 10.0.0.254",
-                "device 0: hccn.conf netdetect 10.0.0.77 -> 10.0.0.254"}));
+  EXPECT_EQ(
+      StepTexts(plan),
+      StepTexts({RewriteStep(0, kGatewaySetting, "none", "10.0.0.254"),
+                 RewriteStep(0, kDetectSetting, "10.0.0.77", "10.0.0.254")}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
   // If the spec names only an address, the device keeps the other two as well.
-  ClusterSpec address_only = GoodSpec();
-  address_only.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  ClusterSpec address_only = SpecWithoutGateway();
   address_only.mutable_servers(0)->mutable_devices(0)->clear_detect_address();
-  EXPECT_EQ(Texts(Plan(address_only, facts)), Texts(plan));
+  EXPECT_EQ(StepTexts(Plan(address_only, facts)), StepTexts(plan));
 }
 
-TEST(PlanUnnamedTest, LeavesAloneWhatTheToolWouldRefuseOrTheBootNotTake) {
-  HostFacts outside = GoodFacts("node-01");
-  SetConf(&outside, "gateway_0", "");
-  DeviceOf(&outside, 0)->mutable_gateway()->set_value("10.9.9.9");
-  HostFacts no_address = GoodFacts("node-01");
-  SetConf(&no_address, "gateway_0", "");
-  SetConf(&no_address, "address_0", "10.0.0.99");
-  HostFacts dhcp = GoodFacts("node-01");
-  SetConf(&dhcp, "gateway_0", "");
-  SetConf(&dhcp, "udhcpc_enable_0", "1");
-  HostFacts reserved = GoodFacts("node-01");
-  DeviceOf(&reserved, 0)->mutable_detect_address()->set_value("192.168.1.9");
-  for (const HostFacts* facts : {&outside, &no_address, &dhcp, &reserved}) {
-    const HostPlan plan = Plan(SilentSpec(), *facts);
-    EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
-    EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
-  }
-}
-
-TEST(PlanUnnamedTest, LeavesAloneWhatTheFileAloneHasOrNobodyKnows) {
-  HostFacts unset = GoodFacts("node-01");
-  DeviceOf(&unset, 0)->mutable_gateway()->set_value("");
-  DeviceOf(&unset, 0)->mutable_detect_address()->set_value("0.0.0.0");
-  HostFacts unknown = GoodFacts("node-01");
-  SetConf(&unknown, "gateway_0", "");
-  MakeMissing(DeviceOf(&unknown, 0)->mutable_gateway(), Missing::BUSY, "");
-  MakeMissing(DeviceOf(&unknown, 0)->mutable_detect_address(), Missing::BUSY,
+TEST(PlanUnnamedTest, LeavesAloneWhatToolOrBootWouldNotTakeOrNobodyKnows) {
+  std::vector<HostFacts> cases(7, GoodFacts("node-01"));
+  for (const int i : {0, 1, 2, 3, 4}) SetConf(&cases[i], "gateway_0", "");
+  // A gateway outside, no address, and DHCP.
+  DeviceOf(&cases[0], 0)->mutable_gateway()->set_value("10.9.9.9");
+  SetConf(&cases[1], "address_0", "10.0.0.99");
+  SetConf(&cases[2], "udhcpc_enable_0", "1");
+  // What nobody knows, or the file alone has, and a reserved address.
+  MakeMissing(DeviceOf(&cases[3], 0)->mutable_gateway(), Missing::BUSY, "");
+  MakeMissing(DeviceOf(&cases[3], 0)->mutable_detect_address(), Missing::BUSY,
               "");
-  HostFacts silent = GoodFacts("node-01");
-  SetConf(&silent, "gateway_0", "");
-  MakeMissing(DeviceOf(&silent, 0)->mutable_address(), Missing::TIMED_OUT, "");
-  for (const HostFacts* facts : {&unset, &unknown, &silent}) {
-    const HostPlan plan = Plan(SilentSpec(), *facts);
-    EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
-    EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+  MakeMissing(DeviceOf(&cases[4], 0)->mutable_address(), Missing::TIMED_OUT,
+              "");
+  DeviceOf(&cases[5], 0)->mutable_gateway()->set_value("");
+  DeviceOf(&cases[5], 0)->mutable_detect_address()->set_value("0.0.0.0");
+  DeviceOf(&cases[6], 0)->mutable_detect_address()->set_value("192.168.1.9");
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(Content(Plan(SilentSpec(), cases[i])), "") << i;
   }
 }
 
@@ -213,22 +200,20 @@ TEST(PlanUnnamedTest, BlocksNothingOnAHostWithoutSetCommands) {
   SetConf(&facts, "gateway_0", "");
   EXPECT_EQ(Plan(spec, facts).steps_size(), 1);
   facts.mutable_hccn_tool()->set_generation(NpuToolFacts::ASCEND_950);
-  const HostPlan plan = Plan(spec, facts);
-  EXPECT_TRUE(plan.steps().empty());
-  EXPECT_TRUE(plan.blocked().empty());
+  EXPECT_EQ(Content(Plan(spec, facts)), "");
 }
 
 TEST(PlanDeviceStepsTest, BlocksADeviceOfWhichTheAddressIsUnknown) {
   HostFacts facts = GoodFacts("node-01");
   MakeMissing(DeviceOf(&facts, 0)->mutable_address(), Missing::TIMED_OUT,
               "no answer in 10s");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(BlockedText(plan.blocked(0)),
-            "device 0: address 10.0.0.1 netmask 255.255.255.0 cannot be "
-            "planned: its live address is not known: timed out: no answer in "
-            "10s; let hccn_tool answer on this host, then plan again");
+  EXPECT_THAT(
+      BlockedTexts(Plan(GoodSpec(), facts)),
+      ElementsAre(BlockedAs(
+          "device 0: address 10.0.0.1 netmask 255.255.255.0",
+          Worded("plan-say-live-not-known", "address",
+                 MissingWords(&DeviceOf(&facts, 0)->address().missing())),
+          Worded("plan-say-ask-the-tool"))));
 }
 
 TEST(PlanDeviceStepsTest, BlocksADeviceThatTheHostDoesNotHave) {
@@ -282,12 +267,17 @@ TEST(PlanDeviceStepsTest, BlocksAddressesThatTheToolTakesAndNoNetworkDoes) {
   EXPECT_EQ(Plan(spec, GoodFacts("node-01")).blocked_size(), 1);
 }
 
-TEST(PlanDeviceStepsTest, BlocksAnAddressThatTheToolRefusesOnTheProduct) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->set_address("192.168.1.7");
-  const HostPlan plan = Plan(spec, GoodFacts("node-01"));
+TEST(PlanDeviceStepsTest, BlocksARefusedAddressAndAGatewayOutsideTheSubnet) {
+  ClusterSpec refused = GoodSpec();
+  refused.mutable_servers(0)->mutable_devices(0)->set_address("192.168.1.7");
+  EXPECT_THAT(BlockedReasons(Plan(refused, GoodFacts("node-01"))),
+              ElementsAre(::testing::HasSubstr("192.168.1.0/24")));
+  ClusterSpec outside = GoodSpec();
+  outside.mutable_servers(0)->mutable_devices(0)->set_gateway("10.1.0.254");
+  const HostPlan plan = Plan(outside, GoodFacts("node-01"));
+  EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_NE(plan.blocked(0).reason().find("192.168.1.0/24"), std::string::npos);
+  EXPECT_EQ(plan.blocked(0).what(), "gateway 10.1.0.254");
 }
 
 TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
@@ -297,43 +287,25 @@ TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
   DeviceOf(&facts, 0)->mutable_roce_port()->set_value("multi_qp");
   const HostPlan mode = Plan(spec, facts);
   ASSERT_GT(mode.blocked_size(), 0);
-  EXPECT_NE(mode.blocked(0).reason().find("has RoCE port multi_qp, which no "
-                                          "command"),
-            std::string::npos)
-      << mode.blocked(0).reason();
+  EXPECT_EQ(mode.blocked(0).reason(),
+            Say("plan-say-not-put-back", "RoCE port", "multi_qp"));
   spec = GoodSpec();
   spec.mutable_lossless()->set_pfc("1,1,1,1,1,0,0,0");
   facts = GoodFacts("node-01");
   DeviceOf(&facts, 0)->mutable_pfc()->set_value("0,0,0,0,0,0,0,0");
   const HostPlan pfc = Plan(spec, facts);
   ASSERT_GT(pfc.blocked_size(), 0);
-  EXPECT_NE(pfc.blocked(0).reason().find("at most 4 priorities"),
-            std::string::npos)
-      << pfc.blocked(0).reason();
+  EXPECT_EQ(pfc.blocked(0).reason(), Say("plan-say-priorities", 4));
   // The tool of the A1 generation takes eight.
   spec.set_product("atlas-training");
   spec.set_mode("smp");
-  const std::vector<std::string> texts = Texts(Plan(spec, facts));
-  EXPECT_EQ(std::count(texts.begin(), texts.end(),
-                       "device 0: PFC 0,0,0,0,0,0,0,0 -> 1,1,1,1,1,0,0,0"),
-            1)
-      << absl::StrJoin(texts, "\n");
-}
-
-TEST(PlanDeviceStepsTest, BlocksAGatewayOutsideTheSubnet) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->set_gateway("10.1.0.254");
-  const HostPlan plan = Plan(spec, GoodFacts("node-01"));
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(plan.blocked(0).what(), "gateway 10.1.0.254");
+  EXPECT_THAT(StepTexts(Plan(spec, facts)),
+              Contains("device 0: PFC 0,0,0,0,0,0,0,0 -> 1,1,1,1,1,0,0,0"));
 }
 
 TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.9");
-  SetLive(&facts, 1, "10.0.0.1");
-  const std::vector<std::string> texts = Texts(Plan(GoodSpec(), facts));
+  const std::vector<std::string> texts =
+      StepTexts(Plan(GoodSpec(), LiveFacts("10.0.0.9", "10.0.0.1")));
   ASSERT_EQ(texts.size(), 4u);
   EXPECT_EQ(texts[0], "device 1: address 10.0.0.1/24 -> 10.0.0.2/24");
   EXPECT_EQ(texts[2], "device 0: address 10.0.0.9/24 -> 10.0.0.1/24");
@@ -342,62 +314,44 @@ TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
 // Boards from 0x30 on do not compare addresses, so a tool that refuses another
 // device's address is not a reason that is true everywhere.
 TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.2");
-  SetLive(&facts, 1, "10.0.0.1");
-  const HostPlan plan = Plan(GoodSpec(), facts);
+  const HostPlan plan = Plan(GoodSpec(), LiveFacts("10.0.0.2", "10.0.0.1"));
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 2);
   EXPECT_EQ(BlockedText(plan.blocked(0)),
-            "device 0: address 10.0.0.1 cannot be planned: devices of this "
-            "host take over each other's addresses in a circle, so one of them "
-            "needs another address in between; the cluster alone does not "
-            "show which address is free in its network; give one of "
-            "these devices an unused address by hand, then plan again");
+            BlockedAs("device 0: address 10.0.0.1", Worded("plan-say-circle"),
+                      Worded("plan-say-break-circle")));
 }
 
 TEST(PlanDeviceStepsTest, BlocksAnAddressThatAnotherDeviceKeeps) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.9");
-  DeviceFacts* other = facts.add_devices();
-  other->set_id(7);
-  Ipv4Setting* setting =
-      other->mutable_address()->mutable_value()->add_settings();
-  setting->set_address("10.0.0.1");
-  setting->set_netmask("255.255.255.0");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_NE(plan.blocked(0).reason().find("device 7"), std::string::npos);
+  HostFacts facts = LiveFacts("10.0.0.9");
+  facts.add_devices()->set_id(7);
+  SetLive(&facts, 7, "10.0.0.1");
+  EXPECT_THAT(BlockedReasons(Plan(GoodSpec(), facts)),
+              ElementsAre(::testing::HasSubstr("device 7")));
 }
 
 TEST(PlanDeviceStepsTest, BlocksAnAddressThatABlockedDeviceKeeps) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.2");
-  SetLive(&facts, 1, "10.0.0.9");
+  HostFacts facts = LiveFacts("10.0.0.2", "10.0.0.9");
   facts.add_devices()->set_id(7);
   SetLive(&facts, 7, "10.0.0.1");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 2);
-  EXPECT_EQ(BlockedText(plan.blocked(0)),
-            "device 0: address 10.0.0.1 cannot be planned: device 7 of this "
-            "host has it and keeps it; correct the spec, or the other device");
-  EXPECT_EQ(BlockedText(plan.blocked(1)),
-            "device 1: address 10.0.0.2 cannot be planned: device 0 of this "
-            "host has it and keeps it; correct the spec, or the other device");
+  const auto keeps = [](const char* change, int device) {
+    return BlockedAs(change, Worded("plan-say-another-keeps-it", device),
+                     Worded("plan-say-correct-either"));
+  };
+  EXPECT_THAT(BlockedTexts(Plan(GoodSpec(), facts)),
+              ElementsAre(keeps("device 0: address 10.0.0.1", 7),
+                          keeps("device 1: address 10.0.0.2", 0)));
 }
 
 TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.7.0.1");
+  const HostFacts facts = LiveFacts("10.7.0.1");
   const HostPlan plan = Plan(GoodSpec(), facts);
   std::vector<std::string> names;
   for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "device 0: address", "device 0: gateway",
-                       "hccn.conf: address_0", "hccn.conf: gateway_0",
-                       "hccn.conf: netmask_0", "hccn.conf: routes_0"}));
+  EXPECT_THAT(names,
+              ElementsAre("device 0: address", "device 0: gateway",
+                          "hccn.conf: address_0", "hccn.conf: gateway_0",
+                          "hccn.conf: netmask_0", "hccn.conf: routes_0"));
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
 }
 
@@ -428,29 +382,21 @@ TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
     if (!has_file) {
       MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "hccn.conf");
     }
-    const HostPlan plan = Plan(spec, facts);
-    EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
-    EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+    EXPECT_EQ(Content(Plan(spec, facts)), "");
   }
   spec.set_roce_unused(false);
   EXPECT_FALSE(Plan(spec, facts).blocked().empty());
 }
 
-TEST(PlanTlsStepsTest, PlansNothingWhenTheSpecIsSilentOrMet) {
+TEST(PlanTlsStepsTest, SwitchesTheDeviceThatDiffersUnlessTheSpecIsSilent) {
   ClusterSpec silent = GoodSpec();
   silent.clear_tls();
   HostFacts facts = GoodFacts("node-01");
   EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
-  DeviceOf(&facts, 0)->mutable_tls()->mutable_value()->set_enabled(true);
-  EXPECT_TRUE(Plan(silent, facts).steps().empty());
-}
-
-TEST(PlanTlsStepsTest, SwitchesTheDeviceThatDiffers) {
-  HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 1)->mutable_tls()->mutable_value()->set_enabled(true);
+  EXPECT_TRUE(Plan(silent, facts).steps().empty());
   const HostPlan plan = Plan(GoodSpec(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)), "device 1: TLS on -> off");
+  ASSERT_THAT(StepTexts(plan), ElementsAre("device 1: TLS on -> off"));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_TLS);
 }
 
@@ -461,8 +407,7 @@ TEST(PlanTlsStepsTest, BlocksASwitchThatIsNotKnown) {
   const HostPlan plan = Plan(GoodSpec(), facts);
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_NE(plan.blocked(0).fix().find("set the switch by hand"),
-            std::string::npos);
+  EXPECT_EQ(plan.blocked(0).fix(), Say("plan-say-remove-reason"));
 }
 
 TEST(PlanTlsStepsTest, SetsNothingOnADeviceWithoutACertificate) {
@@ -477,29 +422,21 @@ TEST(PlanTlsStepsTest, SetsNothingOnADeviceWithoutACertificate) {
   const HostPlan plan = Plan(on, facts);
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).devices(0), 0u);
-  EXPECT_NE(plan.blocked(0).reason().find("no certificate"), std::string::npos);
+  EXPECT_EQ(plan.blocked(0).reason(), Say("plan-say-no-certificate"));
 }
 
-TEST(PlanTlsStepsTest, RewritesTheFileThatSaysAnotherSwitchThanTheDevice) {
-  for (const char* in_file : {"1", "2"}) {
+TEST(PlanTlsStepsTest, RewritesTheFileThatSaysNotTheSwitchOfTheDevice) {
+  const std::string head = "device 0: hccn.conf tls_enable ";
+  for (const auto& [in_file, step] : std::map<std::string, std::string>{
+           {"1", head + "1 -> 0"},
+           {"2", head + "2 -> 0"},
+           {"", StepText(RewriteStep(0, kTlsSetting, "none", "off"))}}) {
     HostFacts facts = GoodFacts("node-01");
     SetConf(&facts, "tls_enable_0", in_file);
     const HostPlan plan = Plan(GoodSpec(), facts);
-    ASSERT_EQ(plan.steps_size(), 1);
-    EXPECT_EQ(
-        StepText(plan.steps(0)),
-        std::string("device 0: hccn.conf tls_enable ") + in_file + " -> 0");
+    ASSERT_THAT(StepTexts(plan), ElementsAre(step));
     EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   }
-}
-
-TEST(PlanTlsStepsTest, WritesTheKeyThatTheFileLacks) {
-  HostFacts facts = GoodFacts("node-01");
-  SetConf(&facts, "tls_enable_0", "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)),
-            "device 0: hccn.conf tls_enable none -> 0");
 }
 
 TEST(PlanTlsStepsTest, BlocksAllDevicesWithoutTheTool) {
@@ -529,20 +466,16 @@ HostFacts FactsOfMtu(uint64_t mtu) {
   return facts;
 }
 
-TEST(PlanMtuTest, PlansNothingWhenTheSpecIsSilentOrMet) {
+TEST(PlanMtuTest, SetsItOnEveryDeviceThatDiffersAndRestsOnDeviceAndFile) {
   EXPECT_TRUE(Plan(GoodSpec(), FactsOfMtu(9000)).steps().empty());
   EXPECT_TRUE(Plan(SpecOfMtu(1500), FactsOfMtu(1500)).steps().empty());
-}
-
-TEST(PlanMtuTest, SetsItOnEveryDeviceAndRestsOnDeviceAndFile) {
   const HostPlan plan = Plan(SpecOfMtu(9000), FactsOfMtu(1500));
-  EXPECT_EQ(Texts(plan),
-            (std::vector<std::string>{"device 0: MTU 1500 -> 9000",
-                                      "device 1: MTU 1500 -> 9000"}));
+  EXPECT_THAT(StepTexts(plan), ElementsAre("device 0: MTU 1500 -> 9000",
+                                           "device 1: MTU 1500 -> 9000"));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_DEVICE_ADDRESS);
   EXPECT_EQ(plan.steps(0).precondition(),
-            "device 0 has MTU 1500 and no process uses it");
-  EXPECT_EQ(plan.steps(0).undo(), "set 1500 again; hccn.conf byte for byte");
+            Say("plan-say-if-idle", 0, "MTU 1500"));
+  EXPECT_EQ(plan.steps(0).undo(), Say("plan-say-undo-set", 1500));
   EXPECT_EQ(plan.facts(0).name(), "device 0: mtu");
   EXPECT_EQ(plan.facts(2).name(), "hccn.conf: mtu_0");
   EXPECT_TRUE(FindMovedFacts(plan, FactsOfMtu(1500)).empty());
@@ -552,8 +485,8 @@ TEST(PlanMtuTest, WritesTheKeyThatTheFileLacks) {
   HostFacts facts = FactsOfMtu(9000);
   SetConf(&facts, "mtu_1", "");
   const HostPlan plan = Plan(SpecOfMtu(9000), facts);
-  EXPECT_EQ(Texts(plan),
-            (std::vector<std::string>{"device 1: hccn.conf mtu none -> 9000"}));
+  EXPECT_EQ(StepTexts(plan),
+            StepTexts({RewriteStep(1, kMtuSetting, "none", "9000")}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
 }
 
@@ -564,8 +497,9 @@ TEST(PlanMtuTest, BlocksWhatIsNotKnownAndWhatTheToolAsksBackAbout) {
   EXPECT_EQ(plan.steps_size(), 1);
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(BlockedText(plan.blocked(0)),
-            "device 1: MTU 9000 cannot be planned: its live MTU is not known: "
-            "busy; let hccn_tool answer on this host, then plan again");
+            BlockedAs("device 1: MTU 9000",
+                      Worded("plan-say-live-not-known", "MTU", "busy"),
+                      Worded("plan-say-ask-the-tool")));
   EXPECT_EQ(Plan(SpecOfMtu(1279), FactsOfMtu(1500)).blocked_size(), 2);
   EXPECT_TRUE(Plan(SpecOfMtu(1280), FactsOfMtu(1500)).blocked().empty());
 }

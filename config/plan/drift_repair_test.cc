@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -5,25 +6,41 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "config/plan/applied_drift.h"
 #include "config/plan/make_plan.h"
+#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
 StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
   return JudgeStep(step, SettingFacts(facts));
 }
 
-// Returns "" if the step holds.
+// "FACT = NOW, not WANTED"; "" if the step holds.
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
   const StepVerdict verdict = VerdictOn(step, facts);
-  return verdict.state == StepVerdict::kSo ? "" : ValueText(verdict.Why());
+  if (verdict.state == StepVerdict::kSo) return "";
+  return absl::StrCat(verdict.fact, " = ", verdict.now, ", not ",
+                      verdict.wanted);
+}
+
+TEST(StepVerdictTest, SaysWhatMovedOrWhatAFactLacks) {
+  const auto why = [](const StepVerdict& verdict) {
+    return ValueText(verdict.Why());
+  };
+  EXPECT_EQ(why({StepVerdict::kMoved, "x", "1", "2"}), "x is 1, applied was 2");
+  EXPECT_EQ(why({StepVerdict::kMoved, "x", "", "2"}), "x lacks 2");
+  EXPECT_EQ(why({StepVerdict::kUntold, "", "", ""}),
+            Say("plan-say-change-unknown"));
 }
 
 TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
@@ -33,15 +50,15 @@ TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
   EXPECT_EQ(WhyNotSo(step, facts), "");
   SetConf(&facts, "address_0", "10.9.9.9");
   EXPECT_EQ(WhyNotSo(step, facts),
-            "hccn.conf: address_0 is 10.9.9.9, applied was 10.0.0.1");
+            "hccn.conf: address_0 = 10.9.9.9, not 10.0.0.1");
   SetConf(&facts, "address_0", "10.0.0.1");
   SetConf(&facts, "netmask_0", "255.0.0.0");
   EXPECT_EQ(WhyNotSo(step, facts),
-            "hccn.conf: netmask_0 is 255.0.0.0, applied was 255.255.255.0");
+            "hccn.conf: netmask_0 = 255.0.0.0, not 255.255.255.0");
   SetConf(&facts, "netmask_0", "255.255.255.0");
   MakeMissing(DeviceOf(&facts, 0)->mutable_address(), Missing::TIMED_OUT, "");
   EXPECT_EQ(WhyNotSo(step, facts),
-            "device 0: address is unknown, applied was 10.0.0.1/255.255.255.0");
+            "device 0: address = unknown, not 10.0.0.1/255.255.255.0");
 }
 
 TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
@@ -62,7 +79,7 @@ TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
     HostFacts stale = facts;
     SetConf(&stale, key, "");
     EXPECT_EQ(VerdictOn(step, stale).state, StepVerdict::kMoved);
-    const std::string gone = setting.is_map ? " is 0:0" : " is none";
+    const std::string gone = setting.is_map ? " = 0:0" : " = none";
     EXPECT_EQ(WhyNotSo(step, stale).find("hccn.conf: " + key + gone), 0u)
         << WhyNotSo(step, stale);
   }
@@ -77,11 +94,9 @@ TEST(JudgeStepTest, TakesAMapOfClassNoughtForOneThatIsNotThere) {
   SetConf(&facts, "dscp_tc_0", "33:0,46:0,");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   SetConf(&facts, "dscp_tc_0", "33:0,46:2,");
-  EXPECT_EQ(WhyNotSo(step, facts),
-            "hccn.conf: dscp_tc_0 is 46:2, applied was 0:0");
+  EXPECT_EQ(WhyNotSo(step, facts), "hccn.conf: dscp_tc_0 = 46:2, not 0:0");
   live->set_value("46:2");
-  EXPECT_EQ(WhyNotSo(step, facts),
-            "device 0: dscp to tc is 46:2, applied was 0:0");
+  EXPECT_EQ(WhyNotSo(step, facts), "device 0: dscp to tc = 46:2, not 0:0");
 }
 
 TEST(JudgeStepTest, ReadsARewriteAsItsSetting) {
@@ -91,7 +106,7 @@ TEST(JudgeStepTest, ReadsARewriteAsItsSetting) {
                      facts),
             "");
   EXPECT_EQ(WhyNotSo(RewriteStep(1, kTlsSetting, "0", "on"), facts),
-            "device 1: tls is off, applied was on");
+            "device 1: tls = off, not on");
 }
 
 TEST(JudgeStepTest, IsContentWithMoreThanWasApplied) {
@@ -103,12 +118,10 @@ TEST(JudgeStepTest, IsContentWithMoreThanWasApplied) {
   EXPECT_EQ(WhyNotSo(ports, facts), "");
   EXPECT_EQ(WhyNotSo(number, facts), "");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-  EXPECT_EQ(WhyNotSo(number, facts),
-            "net.core.somaxconn is 4096, applied was 65535");
+  EXPECT_EQ(WhyNotSo(number, facts), "net.core.somaxconn = 4096, not 65535");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value("");
   EXPECT_EQ(WhyNotSo(ports, facts),
-            "net.ipv4.ip_local_reserved_ports is none, applied was "
-            "60000-60015");
+            "net.ipv4.ip_local_reserved_ports = none, not 60000-60015");
 }
 
 TEST(JudgeStepTest, LooksAtTheFileThatWinsAtBoot) {
@@ -119,7 +132,7 @@ TEST(JudgeStepTest, LooksAtTheFileThatWinsAtBoot) {
       facts.mutable_kernel()->mutable_somaxconn_at_boot()->mutable_value();
   later->add_assignments()->set_value("128");
   EXPECT_EQ(WhyNotSo(step, facts),
-            "net.core.somaxconn at boot is 128, applied was 65535");
+            "net.core.somaxconn at boot = 128, not 65535");
 }
 
 TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
@@ -130,25 +143,17 @@ TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   facts.mutable_ufw()->mutable_active()->set_value(true);
   facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
   facts.mutable_ufw()->mutable_allowed()->mutable_value();
-  EXPECT_EQ(WhyNotSo(disable, facts), "ufw: active is yes, applied was no");
+  EXPECT_EQ(WhyNotSo(disable, facts), "ufw: active = yes, not no");
   EXPECT_EQ(WhyNotSo(open, facts),
-            "ufw: lets in lacks 22-22/tcp from "
-            "10.0.0.0/24");
+            "ufw: lets in = , not 22-22/tcp from 10.0.0.0/24");
   *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   facts.mutable_ufw()->mutable_active()->set_value(false);
   facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(false);
   facts.mutable_ufw()->clear_allowed();
-  EXPECT_EQ(WhyNotSo(open, facts), "ufw: active is no, applied was yes");
-}
-
-TEST(JudgeStepTest, SeesAFirewallThatStartsAtTheNextBootAlone) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_ufw()->mutable_installed()->set_value(true);
-  facts.mutable_ufw()->mutable_active()->set_value(false);
-  facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
-  EXPECT_EQ(WhyNotSo(StopStep(UFW), facts),
-            "ufw: starts at boot is yes, applied was no");
+  EXPECT_EQ(WhyNotSo(open, facts), "ufw: active = no, not yes");
+  *facts.mutable_ufw() = InstalledFirewall(false, true);
+  EXPECT_EQ(WhyNotSo(disable, facts), "ufw: starts at boot = yes, not no");
 }
 
 TEST(JudgeStepTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
@@ -156,19 +161,18 @@ TEST(JudgeStepTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
   const PlanStep open = OpenStep(FIREWALLD, port);
   HostFacts facts = GoodFacts("node-01");
   FirewallFacts* firewalld = facts.mutable_firewalld();
-  firewalld->mutable_installed()->set_value(true);
-  firewalld->mutable_active()->set_value(true);
+  *firewalld = InstalledFirewall(true, true);
   AllowedFact* now = firewalld->mutable_allowed();
   AllowedFact* stored = firewalld->mutable_allowed_permanently();
   *now->mutable_value()->add_ports() = port;
-  stored->mutable_value();
-  EXPECT_EQ(WhyNotSo(open, facts),
-            "firewalld: lets in permanently lacks 22-22/tcp from 10.0.0.0/24");
+  EXPECT_EQ(
+      WhyNotSo(open, facts),
+      "firewalld: lets in permanently = , not 22-22/tcp from 10.0.0.0/24");
   *stored->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   now->mutable_value()->clear_ports();
   EXPECT_EQ(WhyNotSo(open, facts),
-            "firewalld: lets in lacks 22-22/tcp from 10.0.0.0/24");
+            "firewalld: lets in = , not 22-22/tcp from 10.0.0.0/24");
 }
 
 TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
@@ -182,7 +186,7 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
   conf->add_problems()->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
   conf->mutable_problems(1)->set_line(9);
   EXPECT_EQ(WhyNotSo(step, facts),
-            "hccn.conf: form is no final newline in line 9, applied was good");
+            "hccn.conf: form = no final newline in line 9, not good");
   MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
@@ -190,17 +194,20 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
 }
 
 TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
-  const PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
+  PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
   MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
   EXPECT_EQ(WhyNotSo(step, facts),
-            "device 0: gateway is unknown, applied was 10.0.0.254");
+            "device 0: gateway = unknown, not 10.0.0.254");
   SetConf(&facts, "gateway_0", "10.0.0.253");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
   EXPECT_EQ(WhyNotSo(step, facts),
-            "hccn.conf: gateway_0 is 10.0.0.253, applied was 10.0.0.254");
+            "hccn.conf: gateway_0 = 10.0.0.253, not 10.0.0.254");
+  step.set_setting("colour");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(step, facts).fact, "");
 }
 
 TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
@@ -210,8 +217,7 @@ TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
-  EXPECT_EQ(WhyNotSo(step, facts),
-            "hccn.conf: tls_enable_0 is none, applied was 0");
+  EXPECT_EQ(WhyNotSo(step, facts), "hccn.conf: tls_enable_0 = none, not 0");
 }
 
 TEST(JudgeStepTest, TakesAFirewallThatWasRemovedAsStopped) {
@@ -240,16 +246,8 @@ TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
       port;
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
   EXPECT_EQ(WhyNotSo(open, facts),
-            "firewalld: lets in permanently is unknown, applied was 22-22/tcp "
-            "from 10.0.0.0/24");
-}
-
-TEST(JudgeStepTest, CannotTellWhatItDoesNotKnow) {
-  PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
-  step.set_setting("colour");
-  EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).state, StepVerdict::kUntold);
-  EXPECT_EQ(WhyNotSo(step, GoodFacts("node-01")),
-            "a change that this version does not know");
+            "firewalld: lets in permanently = unknown, not 22-22/tcp from "
+            "10.0.0.0/24");
 }
 
 // A plan that saw these facts so.
@@ -329,12 +327,12 @@ DriftFact::Drifts OneDrift(const std::string& kind, const std::string& target,
   return drifts;
 }
 
-std::string Steps(const DriftRepair& repair) {
-  std::string text;
-  for (const PlanStep& step : repair.plan.steps()) {
-    absl::StrAppend(&text, step.id(), " ", StepText(step), "\n");
+// The texts of the steps, which are numbered from 1.
+std::vector<std::string> Steps(const DriftRepair& repair) {
+  for (int i = 0; i < repair.plan.steps_size(); ++i) {
+    EXPECT_EQ(repair.plan.steps(i).id(), i + 1u);
   }
-  return text;
+  return StepTexts(repair.plan);
 }
 
 TEST(PlanDriftRepairTest, KeepsOnlyTheStepOfWhatDrifted) {
@@ -345,7 +343,8 @@ TEST(PlanDriftRepairTest, KeepsOnlyTheStepOfWhatDrifted) {
   ASSERT_EQ(planned.steps_size(), 2);
   const DriftRepair repair = PlanDriftRepair(
       planned, OneDrift("sysctl", kSynBacklogKey, "65535"), {"sysctl"});
-  EXPECT_EQ(Steps(repair), "1 net.ipv4.tcp_max_syn_backlog: 128 -> 65535\n");
+  EXPECT_EQ(Steps(repair),
+            StepTexts({RunningStep(kSynBacklogKey, "128", "65535")}));
   EXPECT_TRUE(repair.left.empty());
   EXPECT_TRUE(CheckHostPlan(repair.plan).ok()) << CheckHostPlan(repair.plan);
 }
@@ -356,7 +355,7 @@ TEST(PlanDriftRepairTest, DoesNothingAboutKindsThatAreNotEnforced) {
   const auto drifts = OneDrift("sysctl", kSomaxconnKey, "65535");
   const DriftRepair repair =
       PlanDriftRepair(Planned(facts), drifts, {"firewall"});
-  EXPECT_EQ(Steps(repair), "");
+  EXPECT_THAT(Steps(repair), IsEmpty());
   EXPECT_TRUE(repair.left.empty());
   DriftFact fact;
   *fact.mutable_value() = drifts;
@@ -373,21 +372,9 @@ TEST(PlanDriftRepairTest, LeavesWhatTheSpecWantsOtherwiseNow) {
   const DriftRepair repair =
       PlanDriftRepair(Planned(facts, spec),
                       OneDrift("sysctl", kSomaxconnKey, "65535"), {"sysctl"});
-  EXPECT_EQ(Steps(repair), "");
-  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
-            "net.core.somaxconn: the spec asks for 32768 now, apply aa set "
-            "65535");
-}
-
-TEST(PlanDriftRepairTest, SaysWhereThePlanHasNoStep) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(65535);
-  const DriftRepair repair = PlanDriftRepair(
-      Planned(facts), OneDrift("sysctl", kSomaxconnKey, "70000"), {"sysctl"});
-  EXPECT_EQ(Steps(repair), "");
-  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
-            "net.core.somaxconn: the plan has no step for what apply aa set: "
-            "70000");
+  EXPECT_THAT(Steps(repair), IsEmpty());
+  EXPECT_THAT(repair.left, ElementsAre("net.core.somaxconn: the spec asks for "
+                                       "32768 now, apply aa set 65535"));
 }
 
 TEST(PlanDriftRepairTest, SaysWhyThePlanBlocksIt) {
@@ -399,36 +386,36 @@ TEST(PlanDriftRepairTest, SaysWhyThePlanBlocksIt) {
   DriftFact::Drifts drifts = OneDrift("sysctl", kSomaxconnKey, "65535");
   AddDrift("device-address", "device 0: gateway", "10.0.0.254", &drifts);
   AddDrift("device-address", "device 1: gateway", "10.0.0.254", &drifts);
+  const HostPlan planned = Planned(facts);
   const DriftRepair repair =
-      PlanDriftRepair(Planned(facts), drifts, {"sysctl", "device-address"});
-  EXPECT_EQ(Steps(repair), "");
-  const std::string why =
-      "; it allows observe; put \"allow: [observe, sysctl, device-address]\" "
-      "into /etc/clusterd/agent.yaml there, then plan again";
-  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
-            absl::StrCat("device 0: gateway: the plan has no step for what "
-                         "apply aa set: 10.0.0.254\n"
-                         "device 1: gateway: the plan blocks \"gateway "
-                         "10.0.0.9 -> 10.0.0.254\": this host does not allow "
-                         "device-address",
-                         why,
-                         "\nnet.core.somaxconn: the plan blocks "
-                         "\"net.core.somaxconn: 128 -> 65535\": this host does "
-                         "not allow sysctl",
-                         why));
+      PlanDriftRepair(planned, drifts, {"sysctl", "device-address"});
+  EXPECT_THAT(Steps(repair), IsEmpty());
+  ASSERT_EQ(planned.blocked_size(), 2);
+  const auto blocks = [&planned](int i) {
+    const BlockedChange& blocked = planned.blocked(i);
+    return absl::StrCat(": the plan blocks \"", blocked.what(),
+                        "\": ", blocked.reason(), "; ", blocked.fix());
+  };
+  EXPECT_THAT(
+      repair.left,
+      ElementsAre("device 0: gateway: the plan has no step for what "
+                  "apply aa set: 10.0.0.254",
+                  "device 1: gateway" + blocks(0), kSomaxconnKey + blocks(1)));
 }
 
 TEST(PlanDriftRepairTest, KeepsPortsThatOthersReservedMeanwhile) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value("8080");
   const auto drifts = OneDrift("sysctl", kReservedPortsKey, "60000-60015");
-  EXPECT_EQ(Steps(PlanDriftRepair(Planned(facts), drifts, {"sysctl"})),
-            "1 net.ipv4.ip_local_reserved_ports: 8080 -> 8080,60000-60015\n");
+  EXPECT_EQ(
+      Steps(PlanDriftRepair(Planned(facts), drifts, {"sysctl"})),
+      StepTexts({RunningStep(kReservedPortsKey, "8080", "8080,60000-60015")}));
   // The spec has become larger: that is for a person to apply.
   ClusterSpec larger = GoodSpec();
   larger.mutable_hccl()->set_port_count(32);
-  EXPECT_EQ(Steps(PlanDriftRepair(Planned(facts, larger), drifts, {"sysctl"})),
-            "");
+  EXPECT_THAT(
+      Steps(PlanDriftRepair(Planned(facts, larger), drifts, {"sysctl"})),
+      IsEmpty());
 }
 
 TEST(PlanDriftRepairTest, TakesOneSettingOutOfAFile) {
@@ -437,10 +424,10 @@ TEST(PlanDriftRepairTest, TakesOneSettingOutOfAFile) {
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), "", "");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), "", "");
   const DriftRepair repair = PlanDriftRepair(
-      Planned(facts), OneDrift("sysctl", "net.core.somaxconn at boot", "65535"),
-      {"sysctl"});
+      Planned(facts),
+      OneDrift("sysctl", AtBootFactName(kSomaxconnKey), "65535"), {"sysctl"});
   EXPECT_EQ(Steps(repair),
-            "1 /etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535\n");
+            StepTexts({AtBootStep(kSomaxconnKey, "none", "65535")}));
 }
 
 // Device 0 has another address, in a subnet without its gateway.
@@ -462,15 +449,17 @@ TEST(PlanDriftRepairTest, DropsNoGatewayThatItDoesNotSetAgain) {
       OneDrift("device-address", "device 0: address", "10.0.0.1/255.255.255.0");
   const DriftRepair alone =
       PlanDriftRepair(planned, drifts, {"device-address"});
-  EXPECT_EQ(Steps(alone), "");
-  EXPECT_EQ(absl::StrJoin(alone.left, "\n"),
-            "device 0: address: putting it back would drop a gateway or route "
-            "that is set now");
+  EXPECT_THAT(Steps(alone), IsEmpty());
+  EXPECT_THAT(alone.left,
+              ElementsAre("device 0: address: putting it back would drop a "
+                          "gateway or route that is set now"));
   AddDrift("device-address", "device 0: gateway", "10.0.0.254", &drifts);
   const DriftRepair both = PlanDriftRepair(planned, drifts, {"device-address"});
-  EXPECT_EQ(Steps(both),
-            "1 device 0: address 10.9.0.1/24 -> 10.0.0.1/24\n"
-            "2 device 0: gateway 10.9.0.254 -> 10.0.0.254\n");
+  EXPECT_EQ(
+      Steps(both),
+      StepTexts({DeviceStep(0, kAddressSetting, "10.9.0.1/255.255.255.0",
+                            "10.0.0.1/255.255.255.0"),
+                 DeviceStep(0, kGatewaySetting, "10.9.0.254", "10.0.0.254")}));
   EXPECT_TRUE(both.left.empty());
 }
 
@@ -481,10 +470,10 @@ TEST(PlanDriftRepairTest, NeedsTheKindOfTheStepToBeEnforcedToo) {
       OneDrift("device-address", "device 0: gateway", "10.0.0.254");
   const DriftRepair repair =
       PlanDriftRepair(Planned(facts), drifts, {"device-address"});
-  EXPECT_EQ(Steps(repair), "");
-  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
-            "device 0: gateway: putting it back is a change of kind hccn-conf, "
-            "which is not enforced");
+  EXPECT_THAT(Steps(repair), IsEmpty());
+  EXPECT_THAT(repair.left,
+              ElementsAre("device 0: gateway: putting it back is a change of "
+                          "kind hccn-conf, which is not enforced"));
   EXPECT_EQ(
       PlanDriftRepair(Planned(facts), drifts, {"device-address", "hccn-conf"})
           .plan.steps_size(),

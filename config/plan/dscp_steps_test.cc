@@ -1,13 +1,15 @@
 // Steps for a map, which the tool takes pair by pair.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -41,10 +43,10 @@ TEST(PlanDscpTest, PlansNothingWhereDeviceAndFileHaveTheMap) {
 
 TEST(PlanDscpTest, SetsTheWholeMapAndRestsOnDeviceAndFile) {
   const HostPlan plan = PlanOfMap("33:1,46:2", "3:2", "3:2,");
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)), "device 0: DSCP to TC 3:2 -> 33:1,46:2");
+  ASSERT_THAT(StepTexts(plan),
+              ::testing::ElementsAre("device 0: DSCP to TC 3:2 -> 33:1,46:2"));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_DEVICE_ADDRESS);
-  EXPECT_EQ(plan.steps(0).undo(), "set 3:2 again; hccn.conf byte for byte");
+  EXPECT_EQ(plan.steps(0).undo(), Say("plan-say-undo-set", "3:2"));
   ASSERT_EQ(plan.facts_size(), 2);
   EXPECT_EQ(plan.facts(0).name(), "device 0: dscp to tc");
   EXPECT_EQ(plan.facts(1).name(), "hccn.conf: dscp_tc_0");
@@ -52,28 +54,23 @@ TEST(PlanDscpTest, SetsTheWholeMapAndRestsOnDeviceAndFile) {
 }
 
 TEST(PlanDscpTest, PutsEveryDscpBackToNoughtWhereTheSpecWantsNone) {
-  const HostPlan plan = PlanOfMap("0:0", "3:2", "3:2,");
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)), "device 0: DSCP to TC 3:2 -> 0:0");
+  EXPECT_THAT(StepTexts(PlanOfMap("0:0", "3:2", "3:2,")),
+              ::testing::ElementsAre("device 0: DSCP to TC 3:2 -> 0:0"));
 }
 
 TEST(PlanDscpTest, WritesTheLineThatTheFileLacks) {
   const HostPlan plan = PlanOfMap("33:1", "33:1", "");
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)), "device 0: hccn.conf dscp_tc 0:0 -> 33:1");
+  ASSERT_THAT(StepTexts(plan), ::testing::ElementsAre(
+                                   "device 0: hccn.conf dscp_tc 0:0 -> 33:1"));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
 }
 
 TEST(PlanDscpTest, BlocksWhereTheFileHasWhatIsNoMap) {
-  const HostPlan plan = PlanOfMap("33:1", "", "33:7,");
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(
-      BlockedText(plan.blocked(0)),
-      "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
-      "dscp_tc_0=33:7,, which is not such a map, and hccn_tool adds to "
-      "it; correct that line or take it out, in place and under flock, then "
-      "plan again");
+  EXPECT_THAT(BlockedTexts(PlanOfMap("33:1", "", "33:7,")),
+              ::testing::ElementsAre(BlockedAs(
+                  "device 0: DSCP to TC 33:1",
+                  Worded("plan-say-not-such-a-map", "dscp_tc_0=33:7,"),
+                  Worded("plan-say-correct-line"))));
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 namespace clusterd {
 namespace {
 
-// A plan opens ports for exactly the cluster's hosts: one block of /16 already
-// holds 65,536 of them in a row.
+// A plan opens ports only for the cluster's hosts: one /16 block already covers
+// 65,536 addresses.
 constexpr int kMinSourcePrefix = 16;
-// A host takes no longer plan, and each rule is a step.
+// A host rejects longer plans, and each rule is a step.
 constexpr size_t kMaxRules = 3000;
 
 absl::Status CheckProgram(FirewallProgram program) {
@@ -27,7 +27,7 @@ std::string LetsInName(FirewallProgram program, bool permanently) {
       program, permanently ? kLetsInPermanentlyFact : kLetsInSetting);
 }
 
-// A missing firewall has no other known facts, and stops nothing.
+// A firewall that is not installed has no other facts, and stops nothing.
 bool IsNotInstalled(const FirewallFacts& facts) {
   return facts.installed().state_case() == BoolFact::kValue &&
          !facts.installed().value() &&
@@ -51,7 +51,7 @@ StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
 
 constexpr char kActiveFact[] = "active";
 
-// The words `name` for a firewall that is active, starts at boot, or both.
+// The words `name` for a firewall: active, starting at boot, or both.
 FindingValue OfState(absl::string_view name, const PlanStep& step) {
   const bool active = absl::StartsWith(step.from(), kActiveFact);
   const bool enabled = absl::EndsWith(step.from(), kStartsAtBootFact);
@@ -109,7 +109,7 @@ FindingValue LetsInUndo(const PlanStep&) {
 absl::Status CheckLetsIn(const PlanStep& step) {
   const AllowedPort& port = step.target().rule().port();
   const auto source = Ipv4Subnet::Parse(port.source());
-  // A plan never opens a port to everyone, in one piece or in halves.
+  // A plan never opens a port to everyone, neither at once nor in halves.
   if (!source.ok() || source->prefix_length() < kMinSourcePrefix) {
     return NotOneToSet("source", port.source());
   }
@@ -124,7 +124,7 @@ absl::Status CheckLetsIn(const PlanStep& step) {
 StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
   const FirewallRule& rule = step.target().rule();
   if (IsNotInstalled(facts.Firewall(rule.program()))) return {};
-  // An opened firewall must run; the rules of a stopped one are unknown.
+  // An opened firewall must run: the rules of a stopped one are unknown.
   StepVerdict verdict =
       Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact);
   if (verdict.state != StepVerdict::kSo) return verdict;
@@ -178,7 +178,7 @@ struct Needed {
   std::vector<Ipv4Address> hosts;
 };
 
-// InvalidArgument: the spec has no valid range, or a host without address.
+// InvalidArgument: the spec has no valid range, or a host has no address.
 absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
                                 const HostFacts& host) {
   ASSIGN_OR_RETURN(const PortSet hccl, HcclRange(spec, host));
@@ -199,12 +199,11 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
   return needed;
 }
 
-// A stopped firewall blocks nothing. If an apply had opened ports in it, it is
-// drift all the same, and no step starts it again.
+// A stopped firewall blocks nothing. If an apply had opened ports in it, this
+// is still drift, and no step starts it again.
 void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
-  const std::string allows = FirewallFactName(program, kLetsInSetting);
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
-    if (!absl::StartsWith(drift.target(), allows)) continue;
+    if (drift.opened().program() != program) continue;
     return plan->Note(Worded("plan-say-stopped-since", FirewallName(program),
                              drift.apply_id()));
   }
@@ -213,8 +212,8 @@ void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
 // The sources that lack one range, now and permanently.
 struct ShutRange {
   PortSet::Range range;
-  std::vector<Ipv4Subnet> sources;  // Those that are shut out.
-  FindingValue consequence;         // Empty: it is shut in both alike.
+  std::vector<Ipv4Subnet> sources;  // Those without access.
+  FindingValue consequence;         // Empty: both lack it.
 };
 
 ShutRange FindShut(const PortSet::Range& range,

@@ -1,6 +1,5 @@
 // Gateways that hccn_tool drops: of devices with DHCP, and shared ones.
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
@@ -8,9 +7,11 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -24,18 +25,6 @@ HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   HostPlanBuilder builder(facts);
   PlanDeviceSteps(spec, spec.servers(0), &builder);
   return builder.Finish();
-}
-
-std::vector<std::string> Texts(const HostPlan& plan) {
-  std::vector<std::string> texts;
-  for (const PlanStep& step : plan.steps()) texts.push_back(StepText(step));
-  return texts;
-}
-
-std::vector<std::string> Blocked(const HostPlan& plan) {
-  std::vector<std::string> texts;
-  for (const auto& each : plan.blocked()) texts.push_back(BlockedText(each));
-  return texts;
 }
 
 void SetAddress(HostFacts* facts, uint32_t id, const std::string& address) {
@@ -71,16 +60,11 @@ TEST(PlanDhcpGatewayTest, BlocksAPlannedGatewayWithKeyAndWhatToDo) {
   HostFacts facts = FactsWithDhcp();
   SetGateway(&facts, 0, "10.0.0.253", "10.0.0.253");
   const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_THAT(plan.steps(), IsEmpty());
-  EXPECT_THAT(
-      Blocked(plan),
-      ElementsAre("device 0: gateway 10.0.0.254 cannot be planned: "
-                  "/etc/hccn.conf has udhcpc_enable_0, and with that hccn_tool "
-                  "sets a gateway live, but stores none and removes a stored "
-                  "one; if its gateway is not to come by DHCP, take the line "
-                  "udhcpc_enable_0 out of /etc/hccn.conf, in place and under "
-                  "flock; otherwise name no gateway for it in the spec, and in "
-                  "both cases plan again"));
+  EXPECT_THAT(BlockedTexts(plan),
+              ElementsAre(BlockedAs(
+                  "device 0: gateway 10.0.0.254",
+                  Worded("plan-say-stores-no-gateway", "udhcpc_enable_0"),
+                  Worded("plan-say-take-out-dhcp", "udhcpc_enable_0"))));
 }
 
 TEST(PlanDhcpGatewayTest, LeavesTheRightOneAloneWhateverTheFileHas) {
@@ -100,9 +84,8 @@ TEST(PlanDhcpGatewayTest, ANewAddressIsBlockedWhateverTheLineSays) {
     const HostPlan plan = Plan(GoodSpec(), facts);
     EXPECT_THAT(plan.steps(), IsEmpty());
     ASSERT_GT(plan.blocked_size(), 0) << value;
-    EXPECT_THAT(Blocked(plan)[0],
-                HasSubstr("/etc/hccn.conf has udhcpc_enable_0, and whatever "
-                          "its value the device gets its address by DHCP"));
+    EXPECT_THAT(BlockedTexts(plan)[0],
+                HasSubstr(Say("plan-say-address-by-dhcp", "udhcpc_enable_0")));
   }
 }
 
@@ -114,16 +97,16 @@ TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
   problem->set_line(7);
   problem->set_text("send_arp_status_0=2");
   SetAddress(&facts, 0, "10.0.0.99");
-  EXPECT_THAT(Blocked(Plan(GoodSpec(), facts)),
-              Contains(HasSubstr("/etc/hccn.conf line 7, send_arp_status_0=2: "
-                                 "hccn_tool -ip -s fails over it")));
+  EXPECT_THAT(BlockedTexts(Plan(GoodSpec(), facts)),
+              Contains(HasSubstr(
+                  Say("plan-say-set-fails-over", 7, "send_arp_status_0=2"))));
   // The tool ends with 16 over this one.
   problem->set_text("ip_route_0=x");
-  EXPECT_THAT(Blocked(Plan(GoodSpec(), facts)),
-              Contains(HasSubstr("/etc/hccn.conf line 7, ip_route_0=x: "
-                                 "hccn_tool -ip -s fails over it")));
+  EXPECT_THAT(
+      BlockedTexts(Plan(GoodSpec(), facts)),
+      Contains(HasSubstr(Say("plan-say-set-fails-over", 7, "ip_route_0=x"))));
   problem->set_text("send_arp_status_1=2");
-  EXPECT_THAT(Texts(Plan(GoodSpec(), facts)),
+  EXPECT_THAT(StepTexts(Plan(GoodSpec(), facts)),
               Contains("device 0: address 10.0.0.99/24 -> 10.0.0.1/24"));
 }
 
@@ -141,6 +124,13 @@ ClusterSpec RailSpec() {
   device->set_address("10.1.0.1");
   device->set_gateway("10.1.0.254");
   device->set_detect_address("10.1.0.254");
+  return spec;
+}
+
+// The same, and the spec names no gateway for device 0.
+ClusterSpec SecondRailSpec() {
+  ClusterSpec spec = RailSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
   return spec;
 }
 
@@ -168,20 +158,17 @@ TEST(PlanSharedGatewayTest, OneForFourIsEnoughWhereAllHaveTheSame) {
 TEST(PlanSharedGatewayTest, PlansOneStepForAllThatLackTheSame) {
   HostFacts facts = GoodFacts("node-01");
   for (const uint32_t id : {0, 1}) SetGateway(&facts, id, "", "");
-  EXPECT_THAT(Texts(Plan(TrainingSpec("amp"), facts)),
+  EXPECT_THAT(StepTexts(Plan(TrainingSpec("amp"), facts)),
               ElementsAre("device 0: gateway none -> 10.0.0.254"));
 }
 
 TEST(PlanSharedGatewayTest, BlocksRailsOfWhichTheToolKeepsOne) {
   const HostPlan plan = Plan(RailSpec(), RailFacts());
-  EXPECT_THAT(plan.steps(), IsEmpty());
   EXPECT_THAT(
-      Blocked(plan),
-      ElementsAre("device 1: gateway 10.1.0.254 cannot be planned: hccn_tool "
-                  "keeps one gateway for devices 0-3 of this product, and the "
-                  "one of device 0 would go; name a gateway in the spec for "
-                  "one of devices 0-3 and none for the others, then plan "
-                  "again"));
+      BlockedTexts(plan),
+      ElementsAre(BlockedAs("device 1: gateway 10.1.0.254",
+                            Worded("plan-say-one-gateway", "0-3", 0),
+                            Worded("plan-say-name-one-gateway", "0-3"))));
 }
 
 TEST(PlanSharedGatewayTest, TheDeviceThatHasItsOwnKeepsIt) {
@@ -195,19 +182,17 @@ TEST(PlanSharedGatewayTest, TheDeviceThatHasItsOwnKeepsIt) {
 }
 
 TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  const ClusterSpec spec = SecondRailSpec();
   const HostFacts facts = RailFacts();
   HostPlan plan = Plan(spec, facts);
-  EXPECT_THAT(Texts(plan), ElementsAre("device 1: gateway none -> 10.1.0.254"));
+  EXPECT_THAT(StepTexts(plan),
+              ElementsAre("device 1: gateway none -> 10.1.0.254"));
   const PlanStep& step = plan.steps(0);
   ASSERT_EQ(step.dropped_size(), 1);
   EXPECT_EQ(step.dropped(0).device(), 0u);
   EXPECT_THAT(step.consequences(),
-              ::testing::Contains(
-                  "hccn_tool keeps one gateway for devices 0-3: it deletes "
-                  "gateway_0=10.0.0.254, and device 0 may lose its live "
-                  "gateway 10.0.0.254"));
+              Contains(Say("plan-say-loses-gateway", "0-3",
+                           "gateway_0=10.0.0.254", 0, "10.0.0.254")));
   EXPECT_EQ(CheckHostPlan(plan), absl::OkStatus());
   // The removed gateway belongs to the step: applied again, it holds.
   HostFacts after = facts;
@@ -231,32 +216,19 @@ TEST(PlanSharedGatewayTest, DoesNotTakeOneForWhatTheSpecDoesNotName) {
   EXPECT_EQ(Plan(spec, facts).steps_size(), 1);
 }
 
-TEST(PlanSharedGatewayTest, BlocksWhileALineOfTheFourIsNoAddress) {
-  HostFacts facts = RailFacts();
-  SetGateway(&facts, 0, "", "bad");
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  const HostPlan plan = Plan(spec, facts);
-  EXPECT_THAT(plan.steps(), IsEmpty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("gateway_0=bad"));
-}
-
-TEST(PlanSharedGatewayTest, BlocksWhereWhatWouldGoIsNotKnown) {
-  HostFacts facts = RailFacts();
-  MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::BUSY, "");
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  const HostPlan plan = Plan(spec, facts);
-  EXPECT_THAT(plan.steps(), IsEmpty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("could not be put back"));
+TEST(PlanSharedGatewayTest, BlocksWhereWhatWouldGoIsNoAddressOrNotKnown) {
+  HostFacts bad = RailFacts();
+  SetGateway(&bad, 0, "", "bad");
+  EXPECT_THAT(BlockedReasons(Plan(SecondRailSpec(), bad)),
+              ElementsAre(HasSubstr("gateway_0=bad")));
+  HostFacts unknown = RailFacts();
+  MakeMissing(DeviceOf(&unknown, 0)->mutable_gateway(), Missing::BUSY, "");
+  EXPECT_THAT(BlockedReasons(Plan(SecondRailSpec(), unknown)),
+              ElementsAre(HasSubstr(Say("plan-say-takes-gateway", 0))));
 }
 
 TEST(CheckHostPlanTest, OnlyAGatewayTakesThatOfAnotherDevice) {
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  HostPlan plan = Plan(spec, RailFacts());
+  HostPlan plan = Plan(SecondRailSpec(), RailFacts());
   ASSERT_EQ(plan.steps_size(), 1);
   PlanStep* step = plan.mutable_steps(0);
   step->mutable_dropped(0)->set_key("ip_route");

@@ -29,7 +29,7 @@ std::string KeyOf(absl::string_view line) {
   return std::string(HccnConfKeyOf(line));
 }
 
-// True for comments, lines that the tool ignores, and rules, which all count.
+// True for comments, lines that the tool ignores, and rules: each counts.
 bool MayRepeat(absl::string_view line) {
   return line.size() < 3 || line[0] == '#' || !absl::StrContains(line, '=') ||
          absl::StartsWith(line, "ip_route_") ||
@@ -44,7 +44,7 @@ bool IsBareRoute(absl::string_view key, absl::string_view value) {
 using Problem = HccnConf::Problem;
 
 // A host reports only its first 100 problems, and a step lists the repairable
-// ones. From this count on some may be missing; the repair covers the file.
+// ones. From this count on some may be missing; the repair covers all.
 constexpr size_t kMayBeCut = 64;
 
 // The repair of each known kind of problem.
@@ -59,7 +59,7 @@ constexpr struct {
     {Problem::TRAILING_BLANK, "plan-say-remove-blanks"},
 };
 
-// nullptr: none.
+// nullptr if it has none.
 const char* RepairOf(Problem::Kind kind) {
   for (const auto& [known, repair] : kRepairs) {
     if (known == kind) return repair;
@@ -67,7 +67,7 @@ const char* RepairOf(Problem::Kind kind) {
   return nullptr;
 }
 
-// "lines 1-112,115: remove …"; without lines for line 0, the file as a whole.
+// "lines 1-112,115: remove …"; without lines for line 0, the whole file.
 FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
   if (lines.empty()) return Worded(repair);
   const std::vector<uint32_t> sorted(lines.begin(), lines.end());
@@ -167,7 +167,7 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line) {
   if (!IsBareRoute(entry.first, entry.second)) return std::nullopt;
   const std::string route = absl::StrCat(entry.first, "=gateway_", entry.second,
                                          line.substr(body.size()));
-  // Without a netmask or a device the tool would still stop at it.
+  // If the netmask or device is missing, the tool still stops at it.
   return IsScannedRoute(route) ? std::make_optional(route) : std::nullopt;
 }
 
@@ -226,13 +226,13 @@ std::string WithLostLines(absl::string_view before, absl::string_view after,
     if (!MayRepeat(line)) keys_after.insert(KeyOf(line));
   }
   std::vector<absl::string_view> kept;
-  std::map<absl::string_view, int> missing;  // Line to how often.
+  std::map<absl::string_view, int> missing;  // How often each is missing.
   for (const absl::string_view line : Lines(before)) {
     if (may_vanish.count(KeyOf(line)) > 0 ||
         may_vanish.count(std::string(line)) > 0) {
       continue;
     }
-    // The key has another value since.
+    // The key has another value now.
     if (lines_after.count(line) == 0 && keys_after.count(KeyOf(line)) > 0 &&
         !MayRepeat(line)) {
       continue;
@@ -263,7 +263,7 @@ std::string WithToolsOwnLines(absl::string_view text, absl::string_view now) {
   for (const absl::string_view line : Lines(text)) {
     const auto found = IsToolsOwnLine(line) ? own.find(KeyOf(line)) : own.end();
     if (found != own.end()) {
-      // Blanks and a carriage return behind it were not the tool's.
+      // Blanks and a carriage return after it were not the tool's.
       if (absl::StripTrailingAsciiWhitespace(found->second) !=
           absl::StripTrailingAsciiWhitespace(line)) {
         continue;

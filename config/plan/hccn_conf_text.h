@@ -22,20 +22,20 @@ namespace clusterd {
 
 inline constexpr char kHccnConfFile[] = "/etc/hccn.conf";
 
-// "address_3". Routes carry the device at the end as well.
+// "address_3". Keys of routes also end in the device.
 std::string HccnConfKey(absl::string_view key, uint32_t device);
 
 // True for a route's key without a device: "route_address_…" or "ip_route".
 bool IsRouteKey(absl::string_view key);
 
-// The value that the tool reads for a key ("address_3"): that of the first line
+// The value that the tool reads for a key ("address_3"): from the first line
 // that starts with "address_3=", without a final carriage return. nullopt:
-// none.
+// there is none.
 std::optional<std::string> HccnConfValue(absl::string_view text,
                                          absl::string_view full_key);
 
 // Adds the "gateway_" that the tool requires to the value of a route line;
-// nullopt: another line, or not repairable without guessing.
+// nullopt: it is another line, or a repair would have to guess.
 std::optional<std::string> RepairedRouteLine(absl::string_view line);
 
 // Repairs the entry: removes blanks and the carriage return (from a host: the
@@ -58,14 +58,14 @@ std::string RepairHccnConf(absl::string_view text);
 // Corrects the file after a tool command that turned `before` into `after`.
 // Lines that were lost and are not in `may_vanish`, by key ("gateway_3") or
 // whole ("ip_route_3=add …"), return to their place; added lines come last. A
-// key with another value in `after` was set by another program. The tool's
-// delete of "gateway_0=" also takes "IPv6gateway_0=" and comments with it.
+// key with another value in `after` was set by another program. When the tool
+// deletes "gateway_0=", it also drops "IPv6gateway_0=" and comments with it.
 std::string WithLostLines(absl::string_view before, absl::string_view after,
                           const std::set<std::string>& may_vanish);
 
-// Adds to `text` the tool's own lines of `now` that it lacks; they replace its
+// Adds to `text` the tool's own lines of `now` that it lacks, replacing its
 // lines of the same keys. A recovery may have run since `text` was saved, and
-// the tool's notes stay valid whatever is put back.
+// the tool's notes stay valid whatever is restored.
 std::string WithToolsOwnLines(absl::string_view text, absl::string_view now);
 
 }  // namespace clusterd

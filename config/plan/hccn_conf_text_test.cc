@@ -2,31 +2,35 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <utility>
+
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
 
 namespace clusterd {
 namespace {
 
-TEST(HccnConfValueTest, TakesTheFirstLineOfTheKeyLikeTheTool) {
-  EXPECT_EQ(HccnConfValue("# address_0=9.9.9.9\naddress_0=10.0.0.1\n"
-                          "address_0=10.0.0.2\n",
-                          "address_0"),
+TEST(HccnConfValueTest, IsTheFirstLineOfThatVeryKeyLikeInTheTool) {
+  const auto value = [](const char* text) {
+    return HccnConfValue(text, "address_0").value_or("none");
+  };
+  EXPECT_EQ(value("# address_0=9.9.9.9\naddress_0=10.0.0.1\n"
+                  "address_0=10.0.0.2\n"),
             "10.0.0.1");
+  EXPECT_EQ(value("address_0=10.0.0.1\r\n"), "10.0.0.1");
+  EXPECT_EQ(value("address_0 = 10.0.0.1\n"), "none");
+  EXPECT_EQ(value("address_01=10.0.0.1\n"), "none");
+  EXPECT_EQ(value("IPv6address_0=fd00::1\n"), "none");
 }
 
-TEST(HccnConfValueTest, DoesNotFindAKeyWithBlanksOrALongerName) {
-  EXPECT_FALSE(HccnConfValue("address_0 = 10.0.0.1\n", "address_0"));
-  EXPECT_FALSE(HccnConfValue("address_01=10.0.0.1\n", "address_0"));
-  EXPECT_FALSE(HccnConfValue("IPv6address_0=fd00::1\n", "address_0"));
-}
-
-TEST(HccnConfValueTest, LeavesOffACarriageReturn) {
-  EXPECT_EQ(HccnConfValue("address_0=10.0.0.1\r\n", "address_0"), "10.0.0.1");
-}
-
-TEST(RepairedRouteLineTest, AddsWhatTheToolWants) {
+TEST(RepairedRouteLineTest, AddsWhatTheToolWantsAndDoesNotGuess) {
+  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_0=router"));
+  EXPECT_FALSE(RepairedRouteLine("gateway_0=10.0.0.253"));
+  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_netmask"));
   EXPECT_EQ(RepairedRouteLine(
                 "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253"),
             "route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.0.0."
@@ -49,105 +53,91 @@ TEST(RepairedEntryTest, IsWhatTheFileSaysAfterTheRepair) {
   EXPECT_EQ(value("gateway", "10.0.0.254"), "10.0.0.254");
 }
 
-TEST(RepairedRouteLineTest, DoesNotGuess) {
-  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_0=router"));
-  EXPECT_FALSE(RepairedRouteLine("gateway_0=10.0.0.253"));
-  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_netmask"));
-}
-
-TEST(RepairHccnConfTest, AddsTheFinalNewlineAndNothingElse) {
-  EXPECT_EQ(RepairHccnConf("# note\nx=1"), "# note\nx=1\n");
-}
-
-TEST(RepairHccnConfTest, RemovesCarriageReturnsAtLineEndsOnly) {
-  EXPECT_EQ(RepairHccnConf("a_0=1\r\r\nb_0=x\ry\n"), "a_0=1\nb_0=x\ry\n");
-}
-
-TEST(RepairHccnConfTest, KeepsTheFirstOfARepeatedKeyAndEveryRule) {
-  EXPECT_EQ(RepairHccnConf("mtu_0=1500\nip_route_0=add a\nip_route_0=add b\n"
-                           "mtu_0=9000\n"),
-            "mtu_0=1500\nip_route_0=add a\nip_route_0=add b\n");
-}
-
-TEST(RepairHccnConfTest, RepairsARouteThatNeedsNoGuess) {
-  EXPECT_EQ(RepairHccnConf(
-                "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\r\n"
-                "route_address_172.17.0.0_0=router\n"),
-            "route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.0.0.253"
-            "\nroute_address_172.17.0.0_0=router\n");
-}
-
-TEST(RepairHccnConfTest, RemovesBlanksThatARecoveryTakesForTheValue) {
-  EXPECT_EQ(RepairHccnConf("gateway_1=10.0.0.254\t\nnetdetect_5=10.0.0.254 \n"
-                           "tls_enable_3=0 \r\n"),
-            "gateway_1=10.0.0.254\nnetdetect_5=10.0.0.254\ntls_enable_3=0\n");
-}
-
-TEST(RepairHccnConfTest, WritesNoRouteThatWouldStillStopTheTool) {
-  const std::string text = "route_address_172.16.0.0_5=10.0.0.253\n";
-  EXPECT_EQ(RepairHccnConf(text), text);
-  HccnConf::Problem problem;
-  problem.set_kind(HccnConf::Problem::MALFORMED_ROUTE);
-  problem.set_text("route_address_172.16.0.0_5=10.0.0.253");
-  EXPECT_FALSE(IsRepairable(problem));
-}
-
-TEST(RepairHccnConfTest, LeavesEverythingElseByteForByte) {
+TEST(RepairHccnConfTest, RepairsWhatNeedsNoGuessAndNothingElse) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"# note\nx=1", "# note\nx=1\n"},
+      // Carriage returns at line ends only.
+      {"a_0=1\r\r\nb_0=x\ry\n", "a_0=1\nb_0=x\ry\n"},
+      // The first of a repeated key stays, and every rule.
+      {"mtu_0=1500\nip_route_0=add a\nip_route_0=add b\nmtu_0=9000\n",
+       "mtu_0=1500\nip_route_0=add a\nip_route_0=add b\n"},
+      {"route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\r\n"
+       "route_address_172.17.0.0_0=router\n",
+       "route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.0.0.253\n"
+       "route_address_172.17.0.0_0=router\n"},
+      // Blanks that a recovery takes for the value.
+      {"gateway_1=10.0.0.254\t\nnetdetect_5=10.0.0.254 \n"
+       "tls_enable_3=0 \r\n",
+       "gateway_1=10.0.0.254\nnetdetect_5=10.0.0.254\ntls_enable_3=0\n"},
+      {"", ""}};
+  for (const auto& [text, repaired] : kCases) {
+    EXPECT_EQ(RepairHccnConf(text), repaired);
+  }
   const std::string good = "# a\n\nx\naddress_0=10.0.0.1\nfuture_0=1\t \n";
   EXPECT_EQ(RepairHccnConf(good), good);
-  EXPECT_EQ(RepairHccnConf(""), "");
 }
 
 TEST(IsRepairableTest, RefusesWhatWouldHaveToBeGuessed) {
+  // With such a route the tool would still stop.
+  const std::string route = "route_address_172.16.0.0_5=10.0.0.253";
+  EXPECT_EQ(RepairHccnConf(route + "\n"), route + "\n");
   HccnConf::Problem problem;
-  problem.set_kind(HccnConf::Problem::MALFORMED_LINE);
-  EXPECT_FALSE(IsRepairable(problem));
-  problem.set_kind(HccnConf::Problem::LINE_TOO_LONG);
-  EXPECT_FALSE(IsRepairable(problem));
-  problem.set_kind(HccnConf::Problem::MALFORMED_ROUTE);
-  problem.set_text("route_address_1.0.0.0_netmask_255.0.0.0_0=nowhere");
-  EXPECT_FALSE(IsRepairable(problem));
+  for (const auto& [kind, text] :
+       {std::pair(HccnConf::Problem::MALFORMED_ROUTE, route.c_str()),
+        std::pair(HccnConf::Problem::MALFORMED_ROUTE,
+                  "route_address_1.0.0.0_netmask_255.0.0.0_0=nowhere"),
+        std::pair(HccnConf::Problem::MALFORMED_LINE, ""),
+        std::pair(HccnConf::Problem::LINE_TOO_LONG, "")}) {
+    problem.set_kind(kind);
+    problem.set_text(text);
+    EXPECT_FALSE(IsRepairable(problem)) << kind << text;
+  }
 }
 
-TEST(WithLostLinesTest, KeepsWhatTheToolWroteWhenNothingIsLost) {
-  EXPECT_EQ(WithLostLines("address_0=1\nmtu_0=1500\n",
-                          "mtu_0=1500\naddress_0=2\n", {"address_0"}),
-            "mtu_0=1500\naddress_0=2\n");
-}
-
-TEST(WithLostLinesTest, PutsBackWhatASubstringDeleteTook) {
-  EXPECT_EQ(WithLostLines("gateway_0=10.0.0.254\nIPv6gateway_0=fd00::1\n"
-                          "# old: gateway_0=10.0.0.250\nmtu_0=1500\n",
-                          "mtu_0=1500\ngateway_0=10.0.0.253\n", {"gateway_0"}),
-            "IPv6gateway_0=fd00::1\n# old: gateway_0=10.0.0.250\nmtu_0=1500\n"
-            "gateway_0=10.0.0.253\n");
-}
-
-TEST(WithLostLinesTest, LetsOnlyTheNamedLineOfARepeatedKeyGo) {
-  EXPECT_EQ(WithLostLines("ip_route_0=add a\nip_route_0=add b\n", "",
-                          {"ip_route_0=add a"}),
-            "ip_route_0=add b\n");
-}
-
-TEST(WithLostLinesTest, DoesNotTakeAKeyThatSomebodyElseSetForLost) {
-  EXPECT_EQ(WithLostLines("mtu_0=1500\nx_0=1\ngateway_0=1\n",
-                          "x_0=1\nmtu_0=9000\ngateway_0=2\n", {"gateway_0"}),
-            "x_0=1\nmtu_0=9000\ngateway_0=2\n");
-  // Beside a line that is lost.
-  EXPECT_EQ(WithLostLines("mtu_0=1500\nIPv6gateway_0=fd00::1\ngateway_0=1\n",
-                          "mtu_0=9000\ngateway_0=2\n", {"gateway_0"}),
-            "IPv6gateway_0=fd00::1\nmtu_0=9000\ngateway_0=2\n");
-}
-
-TEST(WithLostLinesTest, PutsBackRulesAndCommentsBesideOthersOfTheirKey) {
-  EXPECT_EQ(WithLostLines("ip_route_0=add a\nip_rule_0=add b\n#note=1\n",
-                          "ip_route_0=add c\nip_rule_0=add d\n#note=2\n", {}),
-            "ip_route_0=add a\nip_rule_0=add b\n#note=1\n"
-            "ip_route_0=add c\nip_rule_0=add d\n#note=2\n");
-}
-
-TEST(WithLostLinesTest, CountsEqualLines) {
-  EXPECT_EQ(WithLostLines("# x\n# x\n", "# x\n", {}), "# x\n# x\n");
+TEST(WithLostLinesTest, PutsBackWhatTheToolLostAndNothingElse) {
+  const struct {
+    const char* before;
+    const char* after;
+    std::set<std::string> may_vanish;
+    const char* kept;
+  } kCases[] = {
+      {"address_0=1\nmtu_0=1500\n",
+       "mtu_0=1500\naddress_0=2\n",
+       {"address_0"},
+       "mtu_0=1500\naddress_0=2\n"},
+      // Deleting a key, the tool deletes lines that contain it.
+      {"gateway_0=10.0.0.254\nIPv6gateway_0=fd00::1\n"
+       "# old: gateway_0=10.0.0.250\nmtu_0=1500\n",
+       "mtu_0=1500\ngateway_0=10.0.0.253\n",
+       {"gateway_0"},
+       "IPv6gateway_0=fd00::1\n# old: gateway_0=10.0.0.250\nmtu_0=1500\n"
+       "gateway_0=10.0.0.253\n"},
+      // Only the named line of a repeated key goes.
+      {"ip_route_0=add a\nip_route_0=add b\n",
+       "",
+       {"ip_route_0=add a"},
+       "ip_route_0=add b\n"},
+      // A key that somebody else set is not lost, also beside one that is.
+      {"mtu_0=1500\nx_0=1\ngateway_0=1\n",
+       "x_0=1\nmtu_0=9000\ngateway_0=2\n",
+       {"gateway_0"},
+       "x_0=1\nmtu_0=9000\ngateway_0=2\n"},
+      {"mtu_0=1500\nIPv6gateway_0=fd00::1\ngateway_0=1\n",
+       "mtu_0=9000\ngateway_0=2\n",
+       {"gateway_0"},
+       "IPv6gateway_0=fd00::1\nmtu_0=9000\ngateway_0=2\n"},
+      // Rules and comments beside others of their key.
+      {"ip_route_0=add a\nip_rule_0=add b\n#note=1\n",
+       "ip_route_0=add c\nip_rule_0=add d\n#note=2\n",
+       {},
+       "ip_route_0=add a\nip_rule_0=add b\n#note=1\n"
+       "ip_route_0=add c\nip_rule_0=add d\n#note=2\n"},
+      // Equal lines count.
+      {"# x\n# x\n", "# x\n", {}, "# x\n# x\n"}};
+  for (const auto& each : kCases) {
+    EXPECT_EQ(WithLostLines(each.before, each.after, each.may_vanish),
+              each.kept);
+  }
 }
 
 TEST(WithToolsOwnLinesTest, KeepsWhatTheRecoveryNoted) {
@@ -189,6 +179,13 @@ TEST(PlanFormStepTest, PlansNothingForAGoodOrUnreadableFile) {
   EXPECT_TRUE(Plan(unreadable).steps().empty());
 }
 
+FindingValue Returns() { return Worded("plan-say-remove-returns"); }
+
+// The text of a step with these repairs.
+std::string Repairs(const std::vector<FindingValue>& repairs) {
+  return Say("about", "/etc/hccn.conf", Listed(repairs, repairs.size()));
+}
+
 TEST(PlanFormStepTest, RepairsEverythingInOneStep) {
   HostFacts facts = GoodFacts("node-01");
   AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, 2, "netmask_0=x");
@@ -199,8 +196,9 @@ TEST(PlanFormStepTest, RepairsEverythingInOneStep) {
   ASSERT_EQ(plan.steps_size(), 1);
   EXPECT_EQ(
       StepText(plan.steps(0)),
-      "/etc/hccn.conf: line 2: remove carriage returns, line 7: write the "
-      "route as gateway_ADDRESS, line 9: add the final newline");
+      Repairs({Worded("plan-say-in-line", 2, Returns()),
+               Worded("plan-say-in-line", 7, Worded("plan-say-write-route")),
+               Worded("plan-say-in-line", 9, Worded("plan-say-add-newline"))}));
   EXPECT_EQ(plan.facts(0).name(), "hccn.conf: form");
   EXPECT_EQ(plan.steps(0).from_sha256().size(), 64u);
 }
@@ -219,8 +217,10 @@ TEST(PlanFormStepTest, FoldsTheLinesOfARepairIntoRuns) {
   AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, 7, "");
   AddProblem(&facts, HccnConf::Problem::NO_FINAL_NEWLINE, 0, "");
   EXPECT_EQ(RepairText(facts),
-            "/etc/hccn.conf: lines 1-4,7: remove carriage returns, line 3: "
-            "remove the repeated key, add the final newline");
+            Repairs({Worded("plan-say-in-lines", "1-4,7", Returns()),
+                     Worded("plan-say-in-line", 3,
+                            Worded("plan-say-remove-repeated")),
+                     Worded("plan-say-add-newline")}));
   // Another repair has another text, so hosts are not folded together.
   HostFacts other = facts;
   other.mutable_hccn_conf()->mutable_value()->mutable_problems(1)->set_line(5);
@@ -233,13 +233,14 @@ TEST(PlanFormStepTest, SaysThatTheWholeFileIsRepairedWhereTheListMayBeCut) {
     AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, line, "");
   }
   EXPECT_EQ(RepairText(facts),
-            "/etc/hccn.conf: lines 1-63: remove carriage returns");
+            Repairs({Worded("plan-say-in-lines", "1-63", Returns())}));
   for (uint32_t line = 64; line <= 100; ++line) {
     AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, line, "");
   }
-  EXPECT_EQ(RepairText(facts),
-            "/etc/hccn.conf: lines 1-100: remove carriage returns; the whole "
-            "file is repaired so, also after line 100");
+  EXPECT_EQ(
+      RepairText(facts),
+      Repairs({Worded("plan-say-also-after",
+                      Worded("plan-say-in-lines", "1-100", Returns()), 100)}));
 }
 
 TEST(PlanFormStepTest, RepairsBlanksAfterValues) {
@@ -247,25 +248,22 @@ TEST(PlanFormStepTest, RepairsBlanksAfterValues) {
   AddProblem(&facts, HccnConf::Problem::TRAILING_BLANK, 4,
              "gateway_1=10.0.0.1 ");
   EXPECT_EQ(RepairText(facts),
-            "/etc/hccn.conf: line 4: remove the blanks at the end");
+            Repairs({Worded("plan-say-in-line", 4,
+                            Worded("plan-say-remove-blanks"))}));
 }
 
-TEST(PlanFormStepTest, BlocksABadValueThatNoSettingWritesAnew) {
+TEST(PlanFormStepTest, BlocksWhatWouldHaveToBeGuessedAndNoSettingWritesAnew) {
   HostFacts facts = GoodFacts("node-01");
   AddProblem(&facts, HccnConf::Problem::BAD_VALUE, 4, "mtu_0=x");
   EXPECT_TRUE(Plan(facts).blocked().empty());
   AddProblem(&facts, HccnConf::Problem::BAD_VALUE, 5, "ip_route_0=x");
   ASSERT_EQ(Plan(facts).blocked_size(), 1);
   EXPECT_EQ(Plan(facts).blocked(0).what(), "/etc/hccn.conf line 5");
-}
-
-TEST(PlanFormStepTest, BlocksWhatWouldHaveToBeGuessed) {
-  HostFacts facts = GoodFacts("node-01");
+  facts = GoodFacts("node-01");
   AddProblem(&facts, HccnConf::Problem::MALFORMED_LINE, 4, "hello");
-  const HostPlan plan = Plan(facts);
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(plan.blocked(0).what(), "/etc/hccn.conf line 4");
+  EXPECT_TRUE(Plan(facts).steps().empty());
+  ASSERT_EQ(Plan(facts).blocked_size(), 1);
+  EXPECT_EQ(Plan(facts).blocked(0).what(), "/etc/hccn.conf line 4");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 constexpr char kHeading[] =
     "# Written by clusterd. Lines that clusterd does not set are kept.\n";
 
-// HCCL's own advice at most.
+// The most that HCCL's own documents advise.
 constexpr uint64_t kMostDialers = 65535;
 constexpr uint32_t kLargestNumber = 2147483647;
 
@@ -38,7 +38,7 @@ const KernelParameter* FindKernelParameter(absl::string_view key) {
   return FirstWith(kParameters, &KernelParameter::key, key);
 }
 
-// The spec's value; "": none. InvalidArgument: more than the kernel accepts.
+// The spec's value; "": none. InvalidArgument: the kernel rejects it.
 absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
                                      const HostFacts& host,
                                      const KernelParameter& parameter) {
@@ -51,8 +51,8 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
   if (asked > kLargestNumber) {
     return InvalidWords("plan-say-kernel-takes", kLargestNumber);
   }
-  // All ranks, one a device, and one agent a server connect to the root at
-  // once.
+  // Connections to the root at once: all ranks, one per device, and one agent
+  // per server.
   uint64_t dialers = 0;
   for (const ServerSpec& server : spec.servers()) {
     dialers += server.devices_size() + 1;
@@ -67,7 +67,7 @@ absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
   return InvalidWords("plan-say-not-a-number", text);
 }
 
-// The key that a line sets, dotted; empty: none.
+// The key that a line sets, with dots; empty: none.
 std::string SysctlKeyOf(absl::string_view line) {
   line = absl::StripAsciiWhitespace(line);
   if (line.empty() || line[0] == '#' || line[0] == ';') return "";
@@ -129,7 +129,7 @@ absl::string_view BaseName(absl::string_view path) {
 struct AtBoot {
   std::optional<std::string> wins;                     // The last assignment.
   std::string ours = kNoneFact;                        // Our own file's value.
-  const PersistentValue::Assignment* later = nullptr;  // One after our file.
+  const PersistentValue::Assignment* later = nullptr;  // One that follows it.
 };
 
 AtBoot ReadAtBoot(const PersistentValue& value) {
@@ -142,7 +142,7 @@ AtBoot ReadAtBoot(const PersistentValue& value) {
   return at_boot;
 }
 
-// Checks that the running value, or that of the next boot, is enough.
+// Checks if the running value, or that of the next boot, is enough.
 StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   const KernelParameter* const parameter = ParameterOf(step);
   std::string now = kUnknownFact;
@@ -156,7 +156,7 @@ StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   return NotSo(GoalName(step), now, step.to());
 }
 
-// Keeps ports that others reserved meanwhile. Only the value at boot may have
+// Keeps ports that others have reserved since. Only the value at boot may have
 // more ports; a running set that is larger for another reason is not a restore.
 bool Restores(const PlanStep& step, const std::string& applied) {
   const KernelParameter* const parameter = ParameterOf(step);
@@ -185,7 +185,7 @@ void BlockUnknown(const FindingValue& what, const Missing* missing,
       Worded(is_absent ? "plan-say-set-on-host" : "plan-say-read-proc-sys"));
 }
 
-// True if the value can be written at all; otherwise blocks it.
+// True if the value can be written; otherwise blocks it.
 bool IsWritable(const std::string& key, const std::string& wanted,
                 HostPlanBuilder* plan) {
   const BoolFact& writable = plan->facts().kernel().proc_sys_writable();
@@ -247,7 +247,7 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
         Worded("plan-say-sysctl-d-not-known", UnknownWords(fact)),
         Worded("plan-say-read-sysctl-d"));
   }
-  if (!running) return;  // Blocked already, with the running value.
+  if (!running) return;  // Blocked by the running value.
   const AtBoot at_boot = ReadAtBoot(fact.value());
   if (at_boot.wins && Reaches(parameter, *at_boot.wins, needed)) return;
   // Keeps the running ports and, in `wanted`, also those of the next boot.

@@ -3,51 +3,41 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
 
-TEST(CanonicalSysctlValueTest, WritesPortsSortedAndMerged) {
-  EXPECT_EQ(
-      *CanonicalSysctlValue(kReservedPortsKey, "60008-60015,8080,60000-60007"),
-      "8080,60000-60015");
-  EXPECT_EQ(*CanonicalSysctlValue(kReservedPortsKey, ""), "");
-}
-
-TEST(CanonicalSysctlValueTest, RefusesWhatTheKernelReadsAsOctal) {
-  EXPECT_FALSE(CanonicalSysctlValue(kReservedPortsKey, "060000").ok());
-  EXPECT_FALSE(CanonicalSysctlValue(kSomaxconnKey, "065535").ok());
-}
-
-TEST(CanonicalSysctlValueTest, RefusesNumbersOutOfRangeAndForeignKeys) {
-  for (const char* const value : {"0", "-1", "2147483648", "abc", ""}) {
-    EXPECT_FALSE(CanonicalSysctlValue(kSomaxconnKey, value).ok()) << value;
+TEST(CanonicalSysctlValueTest, WritesPortsSortedAndRefusesOctalAndForeignKeys) {
+  const auto canonical = [](const char* key, const char* value) {
+    return CanonicalSysctlValue(key, value).value_or("refused");
+  };
+  EXPECT_EQ(canonical(kReservedPortsKey, "60008-60015,8080,60000-60007"),
+            "8080,60000-60015");
+  EXPECT_EQ(canonical(kReservedPortsKey, ""), "");
+  // What the kernel reads as octal.
+  EXPECT_EQ(canonical(kReservedPortsKey, "060000"), "refused");
+  for (const char* value : {"065535", "0", "-1", "2147483648", "abc", ""}) {
+    EXPECT_EQ(canonical(kSomaxconnKey, value), "refused") << value;
   }
-  EXPECT_FALSE(CanonicalSysctlValue("kernel.core_pattern", "1").ok());
+  EXPECT_EQ(canonical("kernel.core_pattern", "1"), "refused");
 }
 
-TEST(EditSysctlFileTest, StartsANewFileWithAHeading) {
-  EXPECT_EQ(
-      EditSysctlFile("", kSomaxconnKey, "65535"),
-      "# Written by clusterd. Lines that clusterd does not set are kept.\n"
-      "net.core.somaxconn = 65535\n");
-}
-
-TEST(EditSysctlFileTest, ReplacesInPlaceAndKeepsEverythingElse) {
+TEST(EditSysctlFileTest, SetsOneLineAndKeepsEverythingElse) {
+  const std::string heading =
+      "# Written by clusterd. Lines that clusterd does not set are kept.\n";
+  EXPECT_EQ(EditSysctlFile("", kSomaxconnKey, "65535"),
+            heading + "net.core.somaxconn = 65535\n");
   EXPECT_EQ(
       EditSysctlFile("# a\n\nkernel.panic=10\n-net/core/somaxconn=1\n; b\n"
                      "net.core.somaxconn = 2\n",
                      kSomaxconnKey, "65535"),
       "# a\n\nkernel.panic=10\nnet.core.somaxconn = 65535\n; b\n");
-}
-
-TEST(EditSysctlFileTest, AppendsAfterALineWithoutNewline) {
   EXPECT_EQ(EditSysctlFile("kernel.panic=10", kSomaxconnKey, "9"),
             "kernel.panic=10\nnet.core.somaxconn = 9\n");
-}
-
-TEST(EditSysctlFileTest, DoesNothingTheSecondTime) {
+  // Nothing the second time.
   const std::string once = EditSysctlFile("", kReservedPortsKey, "60000-60015");
   EXPECT_EQ(EditSysctlFile(once, kReservedPortsKey, "60000-60015"), once);
 }
@@ -58,26 +48,28 @@ HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   return builder.Finish();
 }
 
-std::vector<std::string> Texts(const HostPlan& plan) {
-  std::vector<std::string> texts;
-  for (const PlanStep& step : plan.steps()) texts.push_back(StepText(step));
-  return texts;
-}
-
-TEST(PlanSysctlStepsTest, PlansNothingWhereAllIsRight) {
-  const HostPlan plan = Plan(GoodSpec(), GoodFacts("node-01"));
-  EXPECT_TRUE(plan.steps().empty());
-  EXPECT_TRUE(plan.blocked().empty());
+TEST(PlanSysctlStepsTest, PlansNothingWhereAllIsGoodEnough) {
+  HostFacts other_ports = GoodFacts("node-01");
+  other_ports.mutable_kernel()->mutable_reserved_ports()->set_value(
+      "60008-60031,1,60000-60007\n");
+  HostFacts later_file = GoodFacts("node-01");
+  SetAtBoot(later_file.mutable_kernel()->mutable_somaxconn_at_boot(),
+            "/etc/sysctl.d/99-sysctl.conf", "70000");
+  for (const HostFacts& facts :
+       {GoodFacts("node-01"), other_ports, later_file}) {
+    const HostPlan plan = Plan(GoodSpec(), facts);
+    EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
+    EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+  }
 }
 
 TEST(PlanSysctlStepsTest, AddsTheRangeToWhatIsReserved) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value(
       "8080,60000-60003");
-  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
-            (std::vector<std::string>{
-                "net.ipv4.ip_local_reserved_ports: 8080,60000-60003 -> "
-                "8080,60000-60015"}));
+  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
+            StepTexts({RunningStep(kReservedPortsKey, "8080,60000-60003",
+                                   "8080,60000-60015")}));
 }
 
 // Every login has the variable: its jobs use these ports.
@@ -90,28 +82,20 @@ TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
   ClusterSpec spec = GoodSpec();
   spec.mutable_hccl()->set_base_port_auto(true);
   spec.mutable_kernel()->set_persistent(false);
-  EXPECT_EQ(Texts(Plan(spec, facts)),
-            (std::vector<std::string>{
-                "net.ipv4.ip_local_reserved_ports: 60000-60015 -> "
-                "53000-53015,60000-60015"}));
+  EXPECT_EQ(StepTexts(Plan(spec, facts)),
+            StepTexts({RunningStep(kReservedPortsKey, "60000-60015",
+                                   "53000-53015,60000-60015")}));
   // The kernel never hands them out.
   base->set_value("27544");
   EXPECT_TRUE(Plan(spec, facts).steps().empty());
-}
-
-TEST(PlanSysctlStepsTest, ComparesReservedPortsAsSets) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_reserved_ports()->set_value(
-      "60008-60031,1,60000-60007\n");
-  EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
 }
 
 TEST(PlanSysctlStepsTest, RaisesNumbersAndNeverLowersThem) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
   facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1048576);
-  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
-            (std::vector<std::string>{"net.core.somaxconn: 4096 -> 65535"}));
+  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
+            StepTexts({RunningStep(kSomaxconnKey, "4096", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, WritesIntoOneFileWhatTheNextBootLacks) {
@@ -121,21 +105,18 @@ TEST(PlanSysctlStepsTest, WritesIntoOneFileWhatTheNextBootLacks) {
   SetAtBoot(kernel->mutable_reserved_ports_at_boot(),
             "/etc/sysctl.d/10-site.conf", "9090");
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), "", "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_EQ(Texts(plan),
-            (std::vector<std::string>{
-                "/etc/sysctl.d/90-clusterd.conf: "
-                "net.ipv4.ip_local_reserved_ports = 8080,9090,60000-60015",
-                "/etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535"}));
+  EXPECT_EQ(
+      StepTexts(Plan(GoodSpec(), facts)),
+      StepTexts({AtBootStep(kReservedPortsKey, "none", "8080,9090,60000-60015"),
+                 AtBootStep(kSomaxconnKey, "none", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, ShowsWhatOurOwnFileSaidBefore) {
   HostFacts facts = GoodFacts("node-01");
-  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(),
-            "/etc/sysctl.d/90-clusterd.conf", "512");
-  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
-            (std::vector<std::string>{"/etc/sysctl.d/90-clusterd.conf: "
-                                      "net.core.somaxconn = 512 -> 65535"}));
+  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(), kSysctlFile,
+            "512");
+  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
+            StepTexts({AtBootStep(kSomaxconnKey, "512", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, NamesTheLaterFileThatWouldWin) {
@@ -146,20 +127,10 @@ TEST(PlanSysctlStepsTest, NamesTheLaterFileThatWouldWin) {
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).reason(),
-            "/etc/sysctl.d/99-sysctl.conf:3 sets \"128\" and is applied after "
-            "/etc/sysctl.d/90-clusterd.conf");
+            Say("plan-say-applied-after", "/etc/sysctl.d/99-sysctl.conf:3",
+                "128", kSysctlFile));
   EXPECT_EQ(plan.blocked(0).fix(),
-            "write \"net.core.somaxconn = 65535\" in that line, or delete it, "
-            "then plan again");
-}
-
-TEST(PlanSysctlStepsTest, IsContentWithALaterFileThatIsGoodEnough) {
-  HostFacts facts = GoodFacts("node-01");
-  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(),
-            "/etc/sysctl.d/99-sysctl.conf", "70000");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_TRUE(plan.steps().empty());
-  EXPECT_TRUE(plan.blocked().empty());
+            Say("plan-say-write-in-line", "net.core.somaxconn = 65535"));
 }
 
 TEST(PlanSysctlStepsTest, LeavesTheNextBootAloneUnlessItIsToBePersistent) {
@@ -181,7 +152,9 @@ TEST(PlanSysctlStepsTest, BlocksWhatIsNotKnown) {
   const HostPlan plan = Plan(GoodSpec(), facts);
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 3);
-  EXPECT_NE(plan.blocked(0).reason().find("does not exist"), std::string::npos);
+  EXPECT_EQ(plan.blocked(0).reason(),
+            Say("plan-say-running-not-known",
+                MissingWords(&kernel->reserved_ports().missing())));
 }
 
 TEST(PlanSysctlStepsTest, BlocksValuesThatTheKernelDoesNotTake) {
@@ -198,8 +171,8 @@ TEST(PlanSysctlStepsTest, PlansWhatHcclAdvisesWhereTheSpecNamesNoNumber) {
   spec.mutable_kernel()->set_persistent(false);
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-  EXPECT_EQ(Texts(Plan(spec, facts)),
-            (std::vector<std::string>{"net.core.somaxconn: 4096 -> 65535"}));
+  EXPECT_EQ(StepTexts(Plan(spec, facts)),
+            StepTexts({RunningStep(kSomaxconnKey, "4096", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanksAndAgents) {
@@ -207,8 +180,8 @@ TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanksAndAgents) {
   spec.mutable_kernel()->set_somaxconn(1);
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(2);
-  EXPECT_EQ(Texts(Plan(spec, facts)),
-            (std::vector<std::string>{"net.core.somaxconn: 2 -> 6"}));
+  EXPECT_EQ(StepTexts(Plan(spec, facts)),
+            StepTexts({RunningStep(kSomaxconnKey, "2", "6")}));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
   for (Planned& planned : planned_) {
     const PlanStep& step = planned.step;
     const bool is_allowed = allowed.count(step.kind()) > 0;
-    // The tool writes the file in every step of a device.
+    // The tool writes the file in every step for a device.
     if (is_allowed && !(form_stays_bad && IsOfDevice(step))) {
       kept.push_back(std::move(planned));
       continue;
@@ -136,7 +136,7 @@ bool AsksFor(const PlanSelection& selection, const PlanStep& step) {
 // Every kind that a step of the selection may have.
 std::set<ChangeKind> KindsOf(const PlanSelection& selection) {
   std::set<ChangeKind> kinds = selection.kinds;
-  kinds.insert(CHANGE_OBSERVE);  // A host of which nothing is known.
+  kinds.insert(CHANGE_OBSERVE);  // For hosts without facts.
   for (const std::string& name : selection.settings) {
     const Setting* const row = FindSetting(name);
     kinds.insert(row == nullptr ? CHANGE_SYSCTL : row->kind);
@@ -170,8 +170,8 @@ bool Needs(const PlanStep& step, const PlanStep& other) {
          AddressPart(other.from()) == AddressPart(step.to());
 }
 
-// True if each device has an address of its planned subnet, and none has its
-// planned one: such addresses were good under another plan.
+// True if every device has an address of its planned subnet, but none the
+// planned one: such addresses were valid under another plan.
 bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
                const HostPlanBuilder& plan) {
   const auto has_moved = [&plan](const DeviceSpec& device) {
@@ -249,7 +249,7 @@ absl::Status CheckStep(const HostPlan& plan, int index) {
 }
 
 // A plan for another network namespace has only running parameters, and must
-// detect that the name leads to a new namespace.
+// detect if the name now refers to a new namespace.
 absl::Status CheckNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return absl::OkStatus();
   const NetworkNamespace& target = plan.network_namespace();
@@ -278,7 +278,7 @@ void HostPlanBuilder::Narrow(const PlanSelection& selection) {
   std::vector<Planned> all = std::exchange(planned_, {});
   std::vector<bool> stays(all.size());
   size_t added = 0;
-  // Repeats until no step that stays needs another one.
+  // Repeats until no remaining step needs another one.
   for (bool grows = true; grows;) {
     grows = false;
     for (size_t i = 0; i < all.size(); ++i) {

@@ -17,9 +17,9 @@
 
 namespace clusterd {
 
-// The part of a plan that was asked for; without words the plan is whole.
+// The requested part of a plan; without words the plan is whole.
 struct PlanSelection {
-  std::vector<std::string> words;  // Kinds and rules, as they were asked for.
+  std::vector<std::string> words;  // The requested kinds and rules.
   std::set<ChangeKind> kinds;
   // Names of rows of settings.h, and kernel parameters.
   std::set<std::string> settings;
@@ -60,10 +60,10 @@ struct PlanCounts {
   size_t blocked = 0;
   size_t hosts_with_blocked = 0;
   // Hosts with a FAIL that no step fixes; hosts in doubt have only less severe
-  // ones. Both are 0 for a narrowed plan, which does not fix everything.
+  // findings. Both are 0 for a narrowed plan, which does not fix everything.
   size_t hosts_failing = 0;
   size_t hosts_in_doubt = 0;
-  // Hosts on which steps replace a device's address or netmask, if it had one.
+  // Hosts on which steps replace a device's existing address or netmask.
   size_t hosts_readdressed = 0;
   size_t cluster_hosts = 0;
   std::string only = {};  // "sysctl,tls"; empty: the plan is whole.
@@ -93,19 +93,19 @@ inline std::string PlanCountsText(const PlanCounts& counts) {
 // Digest of the spec as expanded, defaults and file digest included.
 std::string SpecSha256(const ClusterSpec& spec);
 
-// Covers everything that is planned and everything that it rests on: schema,
-// cluster, product, both spec digests, and of every host the steps, what is
-// blocked or unfixed, and the facts. Excludes plan_id, created_at_ms,
-// created_by, not_kept and the digest itself. The input is the messages' binary
-// form in field order (they hold no maps and no floating point).
+// Covers everything that is planned and all that it rests on: schema, cluster,
+// product, both spec digests, and for every host the steps, what is blocked or
+// unfixed, and the facts. Excludes plan_id, created_at_ms, created_by, not_kept
+// and the digest itself. The input is the messages' binary form in field order
+// (they hold no maps and no floating point).
 std::string PlanDigest(const ClusterPlan& plan);
 
 // FailedPrecondition if a newer schema made the plan; InvalidArgument if its
 // digest does not match its content: the file was damaged or edited. The
-// message does not give the right digest.
+// message does not reveal the right digest.
 absl::Status VerifyPlan(const ClusterPlan& plan);
 
-// A host's report names every step, and a controller accepts no longer list.
+// A host's report names every step, and a controller rejects a longer list.
 inline constexpr int kMaxPlanSteps = 8192;
 
 // Rejects every value that config/plan itself could not have planned, whoever

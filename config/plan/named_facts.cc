@@ -75,13 +75,13 @@ void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
   set(kActiveSetting, Text(facts.active()));
   set(kStartsAtBootFact, Text(facts.enabled_at_boot()));
   set(kLetsInSetting, Text(facts.allowed()));
-  if (program == UFW) return;  // It stores what it lets run.
+  if (program == UFW) return;  // Stored and running are equal.
   set(kLetsInPermanentlyFact, Text(facts.allowed_permanently()));
 }
 
 std::string FormText(const HccnConf& conf) {
   if (conf.problems().empty()) return kGoodForm;
-  // Without their lines, which the tool's own writes move.
+  // Omits their line numbers, which the tool's own writes change.
   std::map<std::string, int> kinds;
   for (const HccnConf::Problem& problem : conf.problems()) {
     ++kinds[ProblemWords(problem.kind())];
@@ -89,10 +89,10 @@ std::string FormText(const HccnConf& conf) {
   return CountsList(kinds);
 }
 
-// Names every key that a setting of a device is stored in, and the routes.
+// Names every key that stores a setting of a device, and the routes.
 void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
   const bool is_known = IsKnown(facts.hccn_conf());
-  // The tool obeys the first of a repeated key.
+  // The tool uses the first of a repeated key.
   std::map<std::string, absl::string_view> stored;
   std::vector<std::string> route_texts;
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {

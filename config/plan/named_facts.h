@@ -29,7 +29,7 @@ inline constexpr char kGoodForm[] = "good";
 inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
 // "4026532000, cookie 4097, boot 0a1b…", without unknown parts. The inode is
 // for people: the kernel may reuse it after a namespace has ended. The cookie
-// (Linux 5.14) is unique until the next boot, which the boot id names.
+// (Linux 5.14) is unique until the next boot, which the boot id identifies.
 inline constexpr char kNetworkNamespaceFact[] = "network namespace";
 
 inline constexpr char kStartsAtBootFact[] = "starts at boot";
@@ -50,8 +50,8 @@ NamedFacts NameFacts(const HostFacts& facts);
 // Returns kUnknownFact if no fact has that name.
 std::string NamedFactText(const NamedFacts& named, const std::string& name);
 
-// True if two texts of one fact say the same. An older clusterd or kernel gives
-// less about a network namespace: then the parts that both give decide.
+// True if two texts of one fact mean the same. An older clusterd or kernel
+// gives less about a network namespace; then the parts that both give decide.
 bool IsSameFact(absl::string_view name, absl::string_view a,
                 absl::string_view b);
 
@@ -76,7 +76,7 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
                                       const HostFacts& now);
 
 // `device 3: address was 10.0.0.1/…, now 10.0.0.2/…; …`: at most eight, then
-// the number of the others.
+// how many more there are.
 FindingValue MovedFactsWords(const std::vector<MovedFact>& moved);
 
 }  // namespace clusterd

@@ -41,7 +41,7 @@ inline const AllowedFact& LetIn(FirewallProgram program,
                                        : facts.allowed();
 }
 
-// A host's facts, made ready once for all steps. Not safe for concurrent use.
+// A host's facts, prepared once for all steps. Not safe for concurrent use.
 class SettingFacts {
  public:
   // `facts` must outlive it.
@@ -52,7 +52,7 @@ class SettingFacts {
   const FirewallFacts& Firewall(FirewallProgram program) const {
     return program == UFW ? facts_.ufw() : facts_.firewalld();
   }
-  // The text of a named fact. A missing hccn.conf is known to have no key.
+  // The text of a named fact. A missing hccn.conf counts as one without keys.
   std::string Now(const std::string& name) const;
   // Cached: a firewall may have thousands of rules, each looked up here.
   const AllowedPorts& LetsIn(FirewallProgram program, bool permanently) const;
@@ -102,12 +102,12 @@ inline constexpr char kSynBacklogKey[] = "net.ipv4.tcp_max_syn_backlog";
 
 struct KernelParameter {
   const char* key;
-  // The running value of a number; nullptr: it is a set of ports.
+  // The running value of a number; nullptr: the parameter is a set of ports.
   const NumberFact& (KernelFacts::*number)() const;
   const PersistentValueFact& (KernelFacts::*at_boot)() const;
   // The spec's value of a number.
   uint32_t (KernelSpec::*asked)() const;
-  // Names what a change does not reach; nullptr: nothing.
+  // Names what a change does not affect; nullptr: nothing.
   const char* consequence;
 
   bool is_ports() const { return number == nullptr; }
@@ -115,7 +115,7 @@ struct KernelParameter {
 
 absl::Span<const KernelParameter> KernelParameters();
 
-// As the kernel prints it, without blanks around it; kNoneFact for no ports.
+// As the kernel prints it, without outer blanks; kNoneFact for no ports.
 FactReading RunningValue(const KernelParameter& parameter,
                          const KernelFacts& facts);
 
@@ -127,7 +127,7 @@ absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);
 absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
                                   const HostFacts& host);
 
-// Changes `value` (kNoneFact: no ports) as little as possible so that it is
+// Changes `value` (kNoneFact: no ports) as little as possible until it is
 // enough for `needed`, in canonical form. InvalidArgument: one of them is not a
 // value of the parameter.
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,

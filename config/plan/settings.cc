@@ -28,7 +28,7 @@ std::vector<Setting> MakeRows() {
   return rows;
 }
 
-// True if the step sets that fact, or the tool drops it on the way.
+// True if the step sets that fact, or makes the tool drop it.
 bool SetsFact(const PlanStep& step, const std::string& fact) {
   const std::string goal = GoalName(step);
   const uint32_t device = step.target().device();
@@ -41,7 +41,7 @@ bool SetsFact(const PlanStep& step, const std::string& fact) {
   for (const HccnConf::Entry& each : step.dropped()) {
     const std::string key = IsRouteKey(each.key()) ? "routes" : each.key();
     lines.push_back({HccnConfKey(key, each.device()), ""});
-    // Another device, which loses its gateway with its line.
+    // The fact is of another device, which loses its gateway with its line.
     if (each.device() != device &&
         fact == DeviceFactName(each.device(), kGatewaySetting)) {
       return true;

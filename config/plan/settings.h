@@ -82,28 +82,28 @@ struct DeviceSetting {
   ChangeKind kind;    // The kind that a host must allow.
   // Reads the device's value.
   FactReading (*live)(const DeviceFacts& facts);
-  // Keys of hccn.conf that bring it back at boot, without the device, separated
-  // by "/". A value has one part for each key.
+  // The keys of hccn.conf that restore it at boot, without the device,
+  // separated by "/". A value has one part for each key.
   const char* conf_keys;
-  // The arguments of hccn_tool: `-ip -s address A netmask M`. A word stands
-  // before each part of a value; words are separated as the keys are.
+  // The arguments of hccn_tool: `-ip -s address A netmask M`. A word precedes
+  // each part of a value; words are separated like the keys.
   const char* tool_option;
   const char* tool_words;
   // Spells a part of a value for hccn.conf; nullptr: unchanged.
   std::string (*conf_spelling)(absl::string_view part);
-  // The spec's value; nullopt: it asks for none.
+  // The spec's value; nullopt: the spec has none.
   std::optional<std::string> (*wanted)(const ClusterSpec& spec,
                                        const DeviceSpec& device);
   // True if a plan may set this value.
   bool (*is_legal)(absl::string_view value);
-  // Setting it breaks what uses the device.
+  // True if setting it breaks what uses the device.
   bool needs_idle_device;
-  // The tool may change it together with another setting of the device: it must
-  // be known, and is saved, before any of them is set.
+  // The tool may change it together with another setting of the device, so it
+  // must be known, and is saved, before any of them is set.
   bool always_saved;
-  // A value that the tool takes without a word before it; nullptr: none.
+  // A value that takes no word in front; nullptr: there is none.
   const char* word_alone = nullptr;
-  // Keys of hccn.conf that the tool drops with it, separated as conf_keys are.
+  // Keys of hccn.conf that the tool drops with it, separated like conf_keys.
   const char* dropped_keys = "";
   // The value is DscpClasses: each pair that differs needs its own command, and
   // hccn.conf may also have pairs of class 0.
@@ -114,7 +114,7 @@ absl::Span<const DeviceSetting> DeviceSettings();
 
 class SettingFacts;
 
-// Result of checking what a step set against the facts.
+// The result of checking what a step set against the facts.
 struct StepVerdict {
   enum State {
     kSo,
@@ -146,10 +146,10 @@ struct Setting {
 
   // One line for people, e.g. "net.core.somaxconn: 4096 -> 65535".
   FindingValue (*text)(const PlanStep& step);
-  // The condition that must hold right before the step, and the undo.
+  // The condition that must hold just before the step, and the undo.
   FindingValue (*condition)(const PlanStep& step);
   FindingValue (*undo)(const PlanStep& step);
-  // InvalidArgument, quoting the value: config/plan would not have planned it.
+  // InvalidArgument, quoting a value that config/plan would not have planned.
   absl::Status (*check)(const PlanStep& step);
   // kSo: as the step set it, or better.
   StepVerdict (*judge)(const PlanStep& step, const SettingFacts& facts);

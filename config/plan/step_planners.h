@@ -19,8 +19,8 @@ class HostPlanBuilder {
   explicit HostPlanBuilder(const HostFacts& facts);
 
   const HostFacts& facts() const { return facts_; }
-  // The first hccn.conf line of a key ("address_3"), as the tool reads it; "":
-  // there is none. REQUIRES: facts().hccn_conf() has a value.
+  // The first hccn.conf line of a key ("address_3"), as the tool reads it; ""
+  // if there is none. REQUIRES: facts().hccn_conf() has a value.
   std::string ConfValue(absl::string_view full_key) const;
 
   // True if there is such a line, whatever its value.
@@ -35,7 +35,7 @@ class HostPlanBuilder {
   PlanStep* AddStep(absl::string_view setting, std::string from, std::string to,
                     std::vector<std::string> rests_on);
 
-  // Records a request of the spec that cannot be planned, and how to fix that.
+  // Records a request of the spec that cannot be planned, and how to fix it.
   void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
              const FindingValue& what, const FindingValue& reason,
              const FindingValue& fix);
@@ -43,7 +43,7 @@ class HostPlanBuilder {
     *plan_.mutable_notes_said()->add_values() = words;
   }
 
-  // Removes what the selection does not ask for, and notes how much:
+  // Removes what the selection does not include, and notes how much:
   //   a step of another kind, setting and kernel parameter, unless a step that
   //   stays needs it (make_plan.cc has the table)
   //   a blocked change of a kind that no selected step could have
@@ -73,10 +73,10 @@ class HostPlanBuilder {
   HostPlan plan_;
 };
 
-// Plans the repair of an hccn.conf whose form would ruin the tool's next write
-// or the recovery at boot. It is the first step: the tool writes the file in
-// every other device step. Adds nothing if the file is in order or unreadable.
-// Blocks a problem that cannot be repaired without guessing, with its line.
+// Plans the repair of an hccn.conf whose form would break the tool's next write
+// or the recovery at boot. It is the first step, because the tool writes the
+// file in every other device step. Adds nothing if the file is valid or
+// unreadable. Blocks a problem whose repair would have to guess, with its line.
 void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series = "");
 
 // Plans the spec's device settings: address, gateway and detect address of
@@ -96,7 +96,7 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series = "");
 //
 // Setting an address makes the tool drop a gateway, route or ip_route of the
 // device that is outside the new subnet (hccn_tool source, hicann/driver
-// ef377e95, tool_ops.c). A gateway that fits is put back; the step lists the
+// ef377e95, tool_ops.c). A gateway that fits is set again; the step lists the
 // rest. It also says that routes of the device alone, which no fact shows, may
 // go with the old address. Devices that take over each other's addresses are
 // ordered so that an address is free before it is set. A cycle is blocked,
@@ -158,7 +158,7 @@ void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 // Changes that a spec asks of a host's devices, with parsed addresses, in an
 // order in which these can be set. device_steps.cc makes steps of them.
 
-// Why something cannot be planned; nullopt: no reason is known.
+// Why something cannot be planned; nullopt if no reason is known.
 using Obstruction = std::optional<FindingValue>;
 
 // Spec and state of one device. Pointers into spec and facts.
@@ -171,7 +171,7 @@ struct DeviceChange {
   bool sets_address() const { return wanted && live != wanted; }
 };
 
-// Why no port could have this address, by the product too.
+// Why no port could have this address, also because of the product.
 Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address);
 
 // Why hccn_tool cannot be used for changes on this host.
@@ -196,8 +196,8 @@ TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
 // One change for each device whose live address is known and whose wanted one
 // could be set; the others are blocked. Wrong addresses are ordered so that
 // each is free before it is set. Blocks an address that another device keeps,
-// maybe because its own change is blocked, and circles of devices that take
-// over addresses.
+// maybe because its own change is blocked, and cycles of devices that take over
+// addresses.
 std::vector<DeviceChange> OrderedChanges(const ClusterSpec& spec,
                                          const ServerSpec& server,
                                          HostPlanBuilder* plan);

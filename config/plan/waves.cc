@@ -14,7 +14,7 @@ namespace {
 
 using Hosts = std::vector<const HostPlan*>;
 
-// The best hosts for every set of kinds, a bit each, that hosts have together.
+// The fewest hosts that have steps of all kinds. A set of kinds has a bit each.
 Hosts FewestWithAllKinds(const ClusterPlan& plan) {
   std::map<uint32_t, Hosts> best = {{0, {}}};
   for (const HostPlan& host : plan.hosts()) {
@@ -30,7 +30,7 @@ Hosts FewestWithAllKinds(const ClusterPlan& plan) {
       fewest.push_back(&host);
     }
   }
-  // All kinds make the largest number.
+  // The set of all kinds is the largest number.
   return best.rbegin()->second;
 }
 
@@ -46,7 +46,7 @@ Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
     if (canary.hosts.size() >= canary.size) break;
     if (!host.steps().empty()) canary.hosts.insert(host.host());
   }
-  // Goes backwards: the kinds of the first wave are erased last.
+  // Goes backwards, because the kinds of the first wave are erased last.
   std::set<std::string> missing;
   std::string names;  // "node07 (sysctl, tls), node09 (firewall)"
   for (size_t i = fewest.size(); i-- > 0;) {

@@ -34,7 +34,7 @@ class Waves {
   }
 
   size_t count() const { return begins_.size() - 1; }
-  // The first host of that wave, both from 0; after the last: the host count.
+  // The first host of the wave, both from 0; after the last: the host count.
   size_t begin(size_t wave) const { return begins_[std::min(wave, count())]; }
 
  private:
@@ -42,15 +42,15 @@ class Waves {
 };
 
 struct Canary {
-  size_t size = 0;              // Hosts of the first wave; 0: there is none.
-  std::set<std::string> hosts;  // They go before all others.
+  size_t size = 0;              // Of the first wave; 0: none.
+  std::set<std::string> hosts;  // They go first.
   FindingValue why;  // Names hosts, reasons and missing kinds, for people.
 };
 
-// Chooses the fewest hosts with a step of every kind, the first ones of equals,
-// and fills up to `wished` in plan order. It takes more if needed, but at most
-// `wave_size`. The remaining hosts are in the next wave, and `why` warns of
-// kinds that only they have. `wished` 0: no canary.
+// Chooses the fewest hosts with a step of every kind, the first ones among
+// equals, and adds further ones up to `wished` in plan order. It takes more if
+// needed, but at most `wave_size`. The remaining hosts are in the next wave,
+// and `why` warns of kinds that only they have. `wished` 0: no canary.
 Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size);
 
 }  // namespace clusterd

@@ -1,7 +1,5 @@
 #include "config/plan/waves.h"
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,42 +12,36 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// The number of hosts of each wave.
-std::vector<size_t> Sizes(const Waves& waves) {
-  std::vector<size_t> sizes;
-  for (size_t wave = 0; wave < waves.count(); ++wave) {
-    sizes.push_back(waves.begin(wave + 1) - waves.begin(wave));
+TEST(WavesTest, HoldEveryHostOnceAndGrowTwofoldBehindACanary) {
+  const struct {
+    size_t hosts;
+    size_t canary;
+    size_t size;
+    std::vector<size_t> waves;
+  } kCases[] = {{5, 0, 2, {2, 2, 1}},
+                {4, 0, 2, {2, 2}},
+                {1, 0, 32, {1}},
+                {0, 0, 32, {}},
+                {100, 1, 32, {1, 2, 4, 8, 16, 32, 32, 5}},
+                {20, 3, 10, {3, 6, 10, 1}},
+                {4, 1, static_cast<size_t>(-1), {1, 2, 1}},
+                // The canary is a wave of its own, and of all hosts the only.
+                {5, 1, 2, {1, 2, 2}},
+                {5, 2, 32, {2, 3}},
+                {5, 4, 1, {4, 1}},
+                {2, 2, 1, {2}},
+                {2, 100, 1, {2}},
+                // A size of nothing is one host at a time.
+                {2, 0, 0, {1, 1}}};
+  for (const auto& each : kCases) {
+    const Waves waves(each.hosts, each.canary, each.size);
+    std::vector<size_t> sizes;
+    for (size_t wave = 0; wave < waves.count(); ++wave) {
+      sizes.push_back(waves.begin(wave + 1) - waves.begin(wave));
+    }
+    EXPECT_EQ(sizes, each.waves)
+        << each.hosts << " " << each.canary << " " << each.size;
   }
-  return sizes;
-}
-
-TEST(WavesTest, HoldEveryHostOnceInOrder) {
-  EXPECT_THAT(Sizes(Waves(5, 0, 2)), ElementsAre(2, 2, 1));
-  EXPECT_THAT(Sizes(Waves(4, 0, 2)), ElementsAre(2, 2));
-  EXPECT_THAT(Sizes(Waves(1, 0, 32)), ElementsAre(1));
-  EXPECT_THAT(Sizes(Waves(0, 0, 32)), IsEmpty());
-}
-
-TEST(WavesTest, GrowTwofoldBehindACanaryUpToTheirSize) {
-  EXPECT_THAT(Sizes(Waves(100, 1, 32)), ElementsAre(1, 2, 4, 8, 16, 32, 32, 5));
-  EXPECT_THAT(Sizes(Waves(20, 3, 10)), ElementsAre(3, 6, 10, 1));
-  EXPECT_THAT(Sizes(Waves(4, 1, static_cast<size_t>(-1))),
-              ElementsAre(1, 2, 1));
-}
-
-TEST(WavesTest, CanaryIsAWaveOfItsOwn) {
-  EXPECT_THAT(Sizes(Waves(5, 1, 2)), ElementsAre(1, 2, 2));
-  EXPECT_THAT(Sizes(Waves(5, 2, 32)), ElementsAre(2, 3));
-  EXPECT_THAT(Sizes(Waves(5, 4, 1)), ElementsAre(4, 1));
-}
-
-TEST(WavesTest, CanaryOfAllHostsIsTheOnlyWave) {
-  EXPECT_THAT(Sizes(Waves(2, 2, 1)), ElementsAre(2));
-  EXPECT_THAT(Sizes(Waves(2, 100, 1)), ElementsAre(2));
-}
-
-TEST(WavesTest, SizeOfNothingIsOneHostAtATime) {
-  EXPECT_THAT(Sizes(Waves(2, 0, 0)), ElementsAre(1, 1));
 }
 
 // Hosts h0, h1, … with a step of each of these kinds.
@@ -71,9 +63,7 @@ TEST(ChooseCanaryTest, IsTheFirstHostWhereAllHaveTheSameKinds) {
   const Canary canary = ChooseCanary(PlanOf({{}, {kTls}, {kTls}}), 1, 32);
   EXPECT_EQ(canary.size, 1u);
   EXPECT_THAT(canary.hosts, ElementsAre("h1"));
-  EXPECT_EQ(EnglishText(canary.why),
-            "canary: a step of every kind in the plan is on h1 "
-            "(tls)");
+  EXPECT_EQ(EnglishText(canary.why), Say("hub-canary-every", "h1 (tls)"));
 }
 
 TEST(ChooseCanaryTest, PrefersOneHostWithEveryKindToTwo) {
@@ -91,8 +81,9 @@ TEST(ChooseCanaryTest, GrowsWhereNoSoFewHostsHaveEveryKind) {
   EXPECT_EQ(canary.size, 2u);
   EXPECT_THAT(canary.hosts, ElementsAre("h3", "h4"));
   EXPECT_EQ(EnglishText(canary.why),
-            "canary: a step of every kind in the plan is on h3 (sysctl, tls), "
-            "h4 (firewall); so the first wave has 2 hosts, not 1");
+            Say("hub-canary-wider",
+                Worded("hub-canary-every", "h3 (sysctl, tls), h4 (firewall)"),
+                "2 hosts", 1));
   // Limited by the size of a wave.
   EXPECT_EQ(ChooseCanary(plan, 1, 1).size, 1u);
   EXPECT_THAT(ChooseCanary(plan, 1, 1).hosts, ElementsAre("h3", "h4"));
@@ -104,18 +95,17 @@ TEST(ChooseCanaryTest, WarnsOfKindsThatTheFirstWaveHasNoRoomFor) {
   const Canary alone = ChooseCanary(plan, 1, 1);
   EXPECT_EQ(alone.size, 1u);
   EXPECT_EQ(EnglishText(alone.why),
-            "warning: canary: no step of firewall, tls is on h0 (sysctl), "
-            "expected one of every kind in the plan; apply with --canary 3");
-  EXPECT_EQ(EnglishText(ChooseCanary(plan, 1, 2).why),
-            "warning: canary: no step of firewall is on h0 (sysctl), h1 (tls), "
-            "expected one of every kind in the plan; apply with --canary 3; so "
-            "the first wave has 2 hosts, not 1");
+            Say("hub-canary-lacks", "firewall, tls", "h0 (sysctl)", 3));
+  EXPECT_EQ(
+      EnglishText(ChooseCanary(plan, 1, 2).why),
+      Say("hub-canary-wider",
+          Worded("hub-canary-lacks", "firewall", "h0 (sysctl), h1 (tls)", 3),
+          "2 hosts", 1));
   // The advised size is enough for waves of any size.
   const Canary advised = ChooseCanary(plan, 3, 1);
   EXPECT_EQ(advised.size, 3u);
   EXPECT_EQ(EnglishText(advised.why),
-            "canary: a step of every kind in the plan is on h0 (sysctl), h1 "
-            "(tls), h3 (firewall)");
+            Say("hub-canary-every", "h0 (sysctl), h1 (tls), h3 (firewall)"));
 }
 
 TEST(ChooseCanaryTest, FillsUpFromTheBeginOfThePlan) {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/words/fact_text.h"
@@ -46,7 +45,7 @@ std::vector<Row> RowsOf(const Message& group, const Page& page) {
   for (int i = 0; i < group.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor& field = *group.GetDescriptor()->field(i);
     if (field.is_repeated()) continue;
-    // The host asks for it only without an IPv4 address.
+    // The host queries it only if there is no IPv4 address.
     if (field.name() == "ipv6_address" && !reflection.HasField(group, &field)) {
       continue;
     }
@@ -77,14 +76,10 @@ std::string AllowsText(const HostAllows& allows) {
 
 void PrintHead(const HostFacts& facts, absl::Time now, Page& page) {
   if (facts.observed_at_ms() != 0) {
-    page.out() << Say("hosts-observed", AgeText(facts.observed_at_ms(), now),
-                      ElapsedText(facts.elapsed_ms()))
-               << "\n";
+    page.Whole("", Say("hosts-observed", AgeText(facts.observed_at_ms(), now),
+                       ElapsedText(facts.elapsed_ms())));
   }
-  if (!facts.network_namespace().empty()) {
-    page.Whole("",
-               Say("report-namespace", page.Safe(facts.network_namespace())));
-  }
+  page.Optional("report-namespace", facts.network_namespace());
   if (!facts.simulation().empty()) page.PrintNote(facts.simulation());
   if (facts.has_allows()) {
     page.Whole("", page.Safe(Say("hosts-allows", AllowsText(facts.allows()))));

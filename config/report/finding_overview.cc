@@ -2,16 +2,15 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 
 namespace clusterd {
 namespace {
 
-constexpr int kLongestChain = 8;  // Longer ones come from no judge of ours.
+constexpr int kLongestChain = 8;  // The judges never make longer ones.
 
-// True if two lists of devices share one; an empty list is the whole host.
+// True if two lists of devices overlap; an empty list is the whole host.
 bool Meet(const Subject& a, const Subject& b) {
   return a.devices().empty() || b.devices().empty() ||
          absl::c_any_of(a.devices(), [&b](uint32_t device) {
@@ -19,7 +18,7 @@ bool Meet(const Subject& a, const Subject& b) {
          });
 }
 
-// The rule from which the finding follows about all of its subjects; empty: the
+// The rule from which the finding follows for all of its subjects; empty: the
 // finding is independent. An unknown result follows from its cause even if the
 // report lacks the cause.
 std::string RootRule(const Finding& finding, const FindingRoots& roots) {
@@ -74,7 +73,7 @@ const Finding& FindingRoots::Of(const Finding& finding,
   const Finding* root = &finding;
   for (int i = 0; i < kLongestChain && !root->caused_by().empty(); ++i) {
     const Finding* next = Behind(*root, subject);
-    // A finding about several follows from the finding of one of them.
+    // A finding about several subjects follows from the finding of any of them.
     for (int k = 0; i == 0 && next == nullptr && k < finding.subjects_size();
          ++k) {
       next = Behind(finding, finding.subjects(k));
@@ -102,7 +101,7 @@ FindingOverview ArrangeFindings(const Report& report, bool whole) {
           group.rules.push_back(rule.rule());
         }
       } else if (IsTrouble(state)) {
-        blocks.insert({state, {rule.rule(), state, rule.why(), {}}})
+        blocks.insert({state, {rule.rule(), state, rule.why(), rule.source()}})
             .first->second.findings.push_back(&finding);
       }
     }
@@ -145,17 +144,12 @@ std::string VerdictWord(const Report& report) {
 }
 
 std::string VerdictSentence(const Report& report) {
-  if (!report.error().empty()) return Say("sentence-not-checked");
-  switch (KnownState(report.verdict())) {
-    case PASS:
-      return Say("sentence-ready");
-    case WARN:
-      return Say("sentence-warnings");
-    case FAIL:
-      return Say("sentence-not-ready");
-    default:
-      return Say("sentence-unknown");
-  }
+  const State verdict = KnownState(report.verdict());
+  return Say(!report.error().empty() ? "sentence-not-checked"
+             : verdict == PASS       ? "sentence-ready"
+             : verdict == WARN       ? "sentence-warnings"
+             : verdict == FAIL       ? "sentence-not-ready"
+                                     : "sentence-unknown");
 }
 
 std::string ReportName(const Report& report) {

@@ -1,5 +1,5 @@
-// The findings of a report by their causes: those that follow from another one
-// stand behind its rule, and only the others have a headline.
+// The findings of a report by their causes: those that follow from another
+// finding are listed with its rule, and only the others have a headline.
 #ifndef CONFIG_REPORT_FINDING_OVERVIEW_H_
 #define CONFIG_REPORT_FINDING_OVERVIEW_H_
 
@@ -21,8 +21,29 @@ inline bool IsTrouble(State state) {
   return WorseState(KnownState(state), SKIPPED) != SKIPPED;
 }
 
-// The words of a fix before its command; the whole fix for a finding in words
-// alone, such as the controller's own.
+// A host's own state, or that of the knowledge about it, whichever is worse.
+inline State HostStateOf(const HostStatus& host) {
+  return WorseState(host.state(),
+                    host.no_facts_reason().empty() ? PASS : UNKNOWN);
+}
+
+// Calls visit(finding, subject) for each subject of each finding that
+// IsTrouble; if a finding has none, once with an empty subject.
+template <typename Visit>
+void ForEachTrouble(const Report& report, const Visit& visit) {
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (!IsTrouble(finding.state())) continue;
+      for (const Subject& subject : finding.subjects()) visit(finding, subject);
+      if (finding.subjects().empty()) {
+        visit(finding, Subject::default_instance());
+      }
+    }
+  }
+}
+
+// The words of a fix before its command; if a finding has only words, such as
+// the controller's own, the whole fix.
 inline const std::string& FixWords(const Finding& finding) {
   const bool is_split =
       !finding.fix_words().empty() || !finding.command().empty();
@@ -35,7 +56,7 @@ class FindingRoots {
   explicit FindingRoots(const Report& report);
 
   // The end of the chain of causes about that subject of the finding, or
-  // another one: itself if it names none, or one that the report lacks.
+  // another one: itself if it names no cause, or one that the report lacks.
   const Finding& Of(const Finding& finding, const Subject& subject) const;
 
  private:
@@ -56,27 +77,28 @@ struct FindingBlock {
   std::string rule;
   State state;
   std::string why;  // The rule's default.
-  std::vector<const Finding*> findings;
+  std::string source;
+  std::vector<const Finding*> findings = {};
 };
 
 // All findings that follow from one other rule.
 struct CauseGroup {
   State state = WARN;
   std::vector<std::string> rules;
-  google::protobuf::RepeatedPtrField<Subject> subjects;
+  Subjects subjects;
 };
 
 struct FindingOverview {
-  // WARN, then UNKNOWN, then FAIL; within a state as the report has them, but
-  // those that all have another rule as their cause come first.
+  // WARN, then UNKNOWN, then FAIL; within a state in the report's order, but
+  // those whose subjects all have another rule as their cause come first.
   std::vector<FindingBlock> blocks;
-  // Findings that follow from others, by the rule at the root; those that are
-  // waived stand apart. They are in no block.
+  // Findings that follow from others, by the rule at the root; waived ones are
+  // separate. They are in no block.
   std::vector<std::pair<std::string, CauseGroup>> causes;
 };
 
-// `whole`: failures and warnings have blocks also where they follow from
-// others. `report` must outlive the result.
+// `whole`: failures and warnings have blocks even if they follow from others.
+// `report` must outlive the result.
 FindingOverview ArrangeFindings(const Report& report, bool whole = false);
 
 // Hosts without facts, by the reason, in the report's order.
@@ -89,8 +111,8 @@ std::string VerdictWord(const Report& report);
 // "is not ready": the verdict about the cluster or job.
 std::string VerdictSentence(const Report& report);
 
-// The report's subject: "demo", or the one host without a cluster; and in a
-// sentence, "job slurm:1234.0 on demo" or "the cluster", names through `shown`.
+// The report's subject: "demo", or the host without a cluster; for a sentence,
+// "job slurm:1234.0 on demo" or "the cluster", with names through `shown`.
 std::string ReportName(const Report& report);
 std::string ReportSubject(
     const Report& report,

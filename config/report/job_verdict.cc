@@ -11,7 +11,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
 #include "config/words/message.h"
@@ -29,6 +28,7 @@ constexpr size_t kMaxReasonsOfCluster = 16;
 // A verdict goes to every host of the job.
 constexpr size_t kMaxReasonsBytes = 384 << 10;
 constexpr int kTextColumns = 120;
+constexpr int kValueColumns = 40;
 constexpr int kRuleColumns = 40;
 constexpr int kLineColumns = 200;
 
@@ -41,17 +41,16 @@ std::string OneLine(absl::string_view text, int columns) {
 struct Reported {
   const Finding* finding;
   std::set<uint32_t> devices;
-  const Finding* root;  // Itself where nothing explains it.
+  const Finding* root;  // Itself if independent.
   size_t place;         // Among those of the host.
 };
 using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 
-// Findings of one host, or of all and of none.
-ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
+// The findings of each host, and those about none.
+ReportedByHost FindingsByHost(const Report& report) {
   const FindingRoots roots(report);
   ReportedByHost told;
-  const auto add = [&](const Finding& finding, const Subject& subject) {
-    if (only != nullptr && subject.host() != *only) return;
+  ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
     std::vector<Reported>& of_host = told[subject.host()];
     if (of_host.empty() || of_host.back().finding != &finding) {
       of_host.push_back(
@@ -59,18 +58,11 @@ ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
     }
     of_host.back().devices.insert(subject.devices().begin(),
                                   subject.devices().end());
-  };
-  for (const RuleResult& rule : report.rules()) {
-    for (const Finding& finding : rule.findings()) {
-      if (!IsTrouble(finding.state())) continue;
-      for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) add(finding, Subject::default_instance());
-    }
-  }
+  });
   return told;
 }
 
-// Groups findings by cause, behind it; the worst group comes first.
+// Groups findings behind their cause; the worst group comes first.
 void Sort(std::vector<Reported>* told) {
   std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
   for (const Reported& each : *told) {
@@ -98,15 +90,16 @@ FindingValue WordsOf(const Finding& finding) {
   FindingValue words;
   words.set_words(absl::StrCat(finding.rule(), "/", finding.finding()));
   *words.mutable_values() = finding.values();
-  const Waiver& waiver = finding.waiver();
-  if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return words;
-  const FindingValue waived = Worded(
-      waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-      Worded(absl::StrCat("hook-state-", StateWord(waiver.waived_from()))),
-      WaiverWords(waiver));
-  words.set_text(
-      std::string(absl::StripSuffix(finding.observed(), EnglishText(waived))));
-  return Worded("headed", words, waived);
+  FindingValue waived = WaivedEnd(finding);
+  if (IsSaid(waived)) *words.add_values() = std::move(waived);
+  return words;
+}
+
+// Cuts values, so that the words too make one line.
+void CutTexts(FindingValue* words) {
+  const int columns = words->words().empty() ? kValueColumns : kTextColumns;
+  words->set_text(OneLine(words->text(), columns));
+  for (FindingValue& value : *words->mutable_values()) CutTexts(&value);
 }
 
 JobReason ReasonOf(const Reported& told) {
@@ -116,8 +109,9 @@ JobReason ReasonOf(const Reported& told) {
   reason.set_state(KnownState(finding.state()));
   reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
   reason.set_text(SeenText(finding));
-  if (!finding.finding().empty() && reason.text() == finding.observed()) {
+  if (!finding.finding().empty() && !finding.observed().empty()) {
     *reason.mutable_said() = WordsOf(finding);
+    if (reason.text() != finding.observed()) CutTexts(reason.mutable_said());
   }
   reason.set_waived(finding.has_waiver());
   reason.set_waived_from(finding.waiver().waived_from());
@@ -134,7 +128,7 @@ JobReason ReasonOf(const Reported& told) {
 std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   Sort(&told);
   if (told.size() > most) {
-    // Keeps every failure rather than consequences of another one.
+    // Prefer failures to consequences of another one.
     absl::c_stable_partition(told, [](const Reported& each) {
       return KnownState(each.finding->state()) == FAIL;
     });
@@ -143,15 +137,14 @@ std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   return Each<JobReason>(told, ReasonOf);
 }
 
-// Adds the first of each host, then the second of each, up to the limit.
+// Adds the first reason of each host, then the second of each, up to the limit.
 void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
+    reasons.emplace_back();
     const auto of_host = told.find(host.host());
-    reasons.push_back(of_host == told.end()
-                          ? std::vector<JobReason>()
-                          : ReasonsOf(of_host->second, kMaxReasonsOfHost));
     if (of_host == told.end()) continue;
+    reasons.back() = ReasonsOf(of_host->second, kMaxReasonsOfHost);
     for (const Reported& each : of_host->second) {
       host.set_state(
           WorseState(host.state(), KnownState(each.finding->state())));
@@ -161,7 +154,7 @@ void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
     for (size_t i = 0; i < reasons.size(); ++i) {
       if (depth >= reasons[i].size()) continue;
-      // Reasons of another host matter more than a second language.
+      // Reasons of other hosts matter more than a second language.
       if (bytes > kMaxReasonsBytes / 4) reasons[i][depth].clear_said();
       bytes += reasons[i][depth].ByteSizeLong();
       if (bytes > kMaxReasonsBytes) return;
@@ -176,11 +169,8 @@ void AddHosts(const Report& report, const JobSpec& job, JobVerdict* verdict) {
   for (const HostStatus& status : report.hosts()) {
     JobVerdict::Host* const host = verdict->add_hosts();
     host->set_host(status.host());
-    const State state = KnownState(status.state());
-    host->set_state(!IsTrouble(state) ? PASS : state);
-    if (!status.no_facts_reason().empty()) {
-      host->set_state(WorseState(host->state(), UNKNOWN));
-    }
+    const State state = HostStateOf(status);
+    host->set_state(IsTrouble(state) ? state : PASS);
     known.insert(status.host());
   }
   if (report.hosts_size() >= job.servers_size()) return;
@@ -196,11 +186,8 @@ void AddHosts(const Report& report, const JobSpec& job, JobVerdict* verdict) {
 
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host) {
-  const std::string only(host);
-  ReportedByHost told = FindingsByHost(report, &only);
-  return told.empty() ? std::vector<JobReason>()
-                      : ReasonsOf(std::move(told.begin()->second),
-                                  std::numeric_limits<size_t>::max());
+  return ReasonsOf(std::move(FindingsByHost(report)[host]),
+                   std::numeric_limits<size_t>::max());
 }
 
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
@@ -212,7 +199,7 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
   verdict.set_run_id(report.run_id());
   verdict.set_verdict(SupportedVerdict(report));
   AddHosts(report, job, &verdict);
-  ReportedByHost told = FindingsByHost(report, nullptr);
+  ReportedByHost told = FindingsByHost(report);
   AddReasons(told, &verdict);
   for (const JobVerdict::Host& host : verdict.hosts()) {
     verdict.set_verdict(WorseState(verdict.verdict(), host.state()));
@@ -277,7 +264,7 @@ Report ReportForHook(const Report& report) {
       failing->set_state(FAIL);
       *failing->mutable_subjects() = finding.subjects();
       failing->set_observed(SeenText(finding));
-      // The same in words, as hosts of a job get them.
+      // The same in words, which hosts of a job get.
       failing->set_finding(finding.finding());
       *failing->mutable_values() = finding.values();
     }

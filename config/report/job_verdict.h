@@ -24,30 +24,30 @@ std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host);
 
 // The report's conclusion about the job, without job_digest. `report` is of
-// that job. Every host of the job has its state. Holds at most 8 reasons a host
-// and 16 of the cluster, and never much more than 400 kB in all: the worst of
-// every host comes before the second of any.
+// that job. Every host of the job has its state. Holds at most 24 reasons of a
+// host and 16 of the cluster, and never much more than 400 kB in all: the worst
+// of every host comes before the second of any.
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
 
-// Bytes of a verdict: `common` and one host's `own`, one after the other, are
-// the verdict as that host needs it. Of other hosts it has the first, which is
-// the master, and those with more to report than a pass.
+// Bytes of a verdict: `common` and one host's `own`, concatenated, are the
+// verdict as that host needs it. It has the first host, which is the master,
+// and other hosts only if they have more to report than a pass.
 struct VerdictBytes {
   std::string common;
-  absl::flat_hash_map<std::string, std::string> own;  // Has every host.
+  absl::flat_hash_map<std::string, std::string> own;  // For every host.
 };
 VerdictBytes BytesForHosts(JobVerdict verdict);
 
 // The report of a job for role hook, which may name any host in a job: the
 // verdict, a state for each rule and host, and the failing findings, with what
-// was seen, cut to one line. Without facts and other findings.
+// was observed, cut to one line. Without facts and other findings.
 Report ReportForHook(const Report& report);
 
-// The words of `text`, which are that text in English.
+// The words of `text`, which has the same meaning in English.
 FindingValue TextWords(const JobReason& reason);
 
-// "clusterd: link: device 3: DOWN", behind the name of another host. The line
-// is English: printable ASCII of at most 200 bytes without a line break.
+// "clusterd: link: device 3: DOWN", after the name of another host. The line is
+// English: printable ASCII of at most 200 bytes without a line break.
 FindingValue ReasonWords(const JobReason& reason);
 std::string ReasonLine(const JobReason& reason);
 

@@ -1,5 +1,6 @@
 // The output of `clusterctl check` for clusters of any size on a terminal of 80
 // columns and 24 lines, from facts in memory.
+#include <functional>
 #include <sstream>
 #include <tuple>
 
@@ -13,7 +14,6 @@
 #include "config/words/terminal.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 #include "tests/support/config/judge_testing.h"
 
@@ -24,11 +24,6 @@ using ::testing::HasSubstr;
 
 constexpr int kColumns = 80;
 constexpr size_t kLines = 24;
-
-void BreakAddress(TestCluster& cluster, int host, int device, int number) {
-  cluster.SetAddress(host, device, absl::StrCat("10.9.9.", 1 + number),
-                     "255.255.255.0");
-}
 
 // Makes the fault of that number. In a cluster of more than two hosts every
 // tenth fault makes a host new, or silent.
@@ -43,44 +38,36 @@ void Break(TestCluster& cluster, int number) {
   HostFacts& facts = cluster.facts[host];
   if (facts.has_missing()) return;
   DeviceFacts& device = cluster.device(host, index);
-  switch (number % 10) {
-    case 0:
-      device.mutable_link()->set_value(LinkFact::DOWN);
-      device.mutable_net_health()->set_value(NET_HEALTH_UNREACHABLE);
-      break;
-    case 1:
-      BreakAddress(cluster, host, index, number);
-      break;
-    case 2:
-      device.mutable_detect_address()->set_value("0.0.0.0");
-      device.mutable_net_health()->set_value(NET_HEALTH_INIT);
-      break;
-    case 3:
-      facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-      break;
-    case 4:
-      device.mutable_mtu()->set_value(9000);
-      break;
-    case 5:
-      facts.mutable_kernel()->mutable_reserved_ports()->set_value("");
-      break;
-    case 6:
-      facts.mutable_ufw()->mutable_active()->set_value(true);
-      break;
-    case 7: {
-      OpticalAlarm* const alarm =
-          device.mutable_optical()->mutable_value()->add_alarms();
-      alarm->set_name("Rx power");
-      alarm->set_value("0.01 mW");
-      alarm->set_limits("0.1 to 3.5 mW");
-      break;
-    }
-    case 8:
-      facts.mutable_versions()->mutable_driver()->set_value("23.0.0");
-      break;
-    default:
-      device.mutable_health()->mutable_value()->add_error_codes("80E18402");
-  }
+  KernelFacts& kernel = *facts.mutable_kernel();
+  const std::function<void()> kFaults[] = {
+      [&] {
+        device.mutable_link()->set_value(LinkFact::DOWN);
+        device.mutable_net_health()->set_value(NET_HEALTH_UNREACHABLE);
+      },
+      [&] {
+        cluster.SetAddress(host, index, absl::StrCat("10.9.9.", 1 + number),
+                           "255.255.255.0");
+      },
+      [&] {
+        device.mutable_detect_address()->set_value("0.0.0.0");
+        device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+      },
+      [&] { kernel.mutable_somaxconn()->set_value(4096); },
+      [&] { device.mutable_mtu()->set_value(9000); },
+      [&] { kernel.mutable_reserved_ports()->set_value(""); },
+      [&] { facts.mutable_ufw()->mutable_active()->set_value(true); },
+      [&] {
+        OpticalAlarm* const alarm =
+            device.mutable_optical()->mutable_value()->add_alarms();
+        alarm->set_name("Rx power");
+        alarm->set_value("0.01 mW");
+        alarm->set_limits("0.1 to 3.5 mW");
+      },
+      [&] { facts.mutable_versions()->mutable_driver()->set_value("23.0.0"); },
+      [&] {
+        device.mutable_health()->mutable_value()->add_error_codes("80E18402");
+      }};
+  kFaults[number % 10]();
 }
 
 Report BrokenCluster(int servers, int faults) {
@@ -147,18 +134,20 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(LastScreenOfNewHostsTest, HasOneSentenceForAllOfThem) {
   TestCluster cluster("atlas-a2", "", 64);
   for (int host = 0; host < 64; ++host) cluster.MakeNew(host);
-  const std::string screen = absl::StrReplaceAll(
-      LastScreen(LinesOf(cluster.MakeReport())), {{"\n    ", " "}});
-  EXPECT_THAT(screen, HasSubstr("  × fail     server[0-63]: the device network "
-                                "was never configured (512 devices, cabling "
-                                "is fine); `clusterctl plan` has 1536 values "
-                                "(device-ip-set, net-health)\n"));
+  const auto screen = [&cluster] {
+    return absl::StrReplaceAll(LastScreen(LinesOf(cluster.MakeReport())),
+                               {{"\n    ", " "}});
+  };
+  const auto sentence = [](int devices, const char* cabling) {
+    return ": " + Say("repair-never-configured", Counted(devices, "device"),
+                      Say(cabling), 3 * devices);
+  };
+  EXPECT_THAT(screen(), HasSubstr("  × fail     server[0-63]" +
+                                  sentence(512, "cabling-fine") +
+                                  " (device-ip-set, net-health)\n"));
   SetMissing(Missing::NOT_QUERIED, "not asked",
              cluster.device(7, 3).mutable_link());
-  EXPECT_THAT(absl::StrReplaceAll(LastScreen(LinesOf(cluster.MakeReport())),
-                                  {{"\n    ", " "}}),
-              HasSubstr("server7: the device network was never configured (8 "
-                        "devices, cabling is not known); "));
+  EXPECT_THAT(screen(), HasSubstr("server7" + sentence(8, "cabling-unknown")));
 }
 
 }  // namespace

@@ -46,10 +46,6 @@ void MetricsText::Sample(absl::string_view suffix, double value,
                   "\n");
 }
 
-void MetricsText::Add(double value, const MetricLabels& labels) {
-  Sample("", value, labels);
-}
-
 void MetricsText::AddHistogram(const Histogram& histogram) {
   uint64_t count = 0;
   for (size_t i = 0; i < histogram.counts().size(); ++i) {
@@ -66,16 +62,6 @@ void MetricsText::AddGauge(absl::string_view name, absl::string_view help,
                            double value) {
   Begin(name, "gauge", help);
   Add(value);
-}
-
-const std::vector<std::pair<State, std::string>>& MetricStates() {
-  static const auto* const states =
-      new std::vector<std::pair<State, std::string>>{{PASS, "pass"},
-                                                     {SKIPPED, "skipped"},
-                                                     {WARN, "warn"},
-                                                     {UNKNOWN, "unknown"},
-                                                     {FAIL, "fail"}};
-  return *states;
 }
 
 }  // namespace clusterd

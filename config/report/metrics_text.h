@@ -24,11 +24,13 @@ using MetricLabels = std::vector<std::pair<absl::string_view, std::string>>;
 
 class MetricsText {
  public:
-  // All samples of a metric follow. `type`: gauge, counter or histogram.
+  // Begins a metric; its samples follow. `type`: gauge, counter or histogram.
   void Begin(absl::string_view name, absl::string_view type,
              absl::string_view help);
   // A sample of the last metric.
-  void Add(double value, const MetricLabels& labels = {});
+  void Add(double value, const MetricLabels& labels = {}) {
+    Sample("", value, labels);
+  }
   void AddHistogram(const Histogram& histogram);
   void AddGauge(absl::string_view name, absl::string_view help, double value);
 
@@ -42,9 +44,13 @@ class MetricsText {
   std::string text_;
 };
 
-// The states that metrics count by, in this order: "pass", "skipped", "warn",
-// "unknown", "fail".
-const std::vector<std::pair<State, std::string>>& MetricStates();
+// The states by which metrics count, with their labels, in this order.
+inline constexpr std::pair<State, const char*> kMetricStates[] = {
+    {PASS, "pass"},
+    {SKIPPED, "skipped"},
+    {WARN, "warn"},
+    {UNKNOWN, "unknown"},
+    {FAIL, "fail"}};
 
 }  // namespace clusterd
 

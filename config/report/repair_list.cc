@@ -1,6 +1,5 @@
 #include "config/report/repair_list.h"
 
-#include <algorithm>
 #include <set>
 
 #include "absl/algorithm/container.h"
@@ -11,7 +10,6 @@
 #include "config/report/finding_overview.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
-#include "config/words/subject_text.h"
 #include "config/words/words.h"
 
 namespace clusterd {
@@ -19,26 +17,22 @@ namespace {
 
 constexpr int kWordsColumns = 100;
 constexpr int kHostsColumns = 40;
-constexpr size_t kOwnCommands = 4;    // Beside one line for `clusterctl plan`.
-constexpr size_t kRepairsOfRule = 3;  // More of one rule become one.
-constexpr absl::string_view kPlan = "`clusterctl plan`";
+constexpr size_t kOwnCommands = 4;    // Besides one for `clusterctl plan`.
+constexpr size_t kRepairsOfRule = 3;  // More of a rule become one.
 // Findings of rule device-ip-set, whose value is the number of planned values.
 constexpr absl::string_view kNeverConfigured = "never-configured";
 
-std::string ExplainCommand(absl::string_view rule) {
-  return Say("repair-explain", rule);
-}
-
-// The words of a fix without a command for single devices, or the command that
-// is all of it. Long words are those of explain.
+// The words of a fix without a command for single devices, or the command if it
+// is the whole fix. Long words are those of explain.
 std::string HowText(const Finding& finding) {
   const std::string& words =
       finding.short_fix().empty() ? FixWords(finding) : finding.short_fix();
-  if (words.empty() && finding.command().empty()) {
-    return ExplainCommand(finding.rule());
+  if (words.empty() && !finding.command().empty()) {
+    return absl::StrCat("`", finding.command(), "`");
   }
-  if (words.empty()) return absl::StrCat("`", finding.command(), "`");
-  if (TextColumns(words) > kWordsColumns) return ExplainCommand(finding.rule());
+  if (words.empty() || TextColumns(words) > kWordsColumns) {
+    return Say("repair-explain", finding.rule());
+  }
   return absl::StrReplaceAll(words, {{"\n", "; "}});
 }
 
@@ -55,12 +49,12 @@ void Merge(const Repair& other, Repair* repair) {
   for (const std::string& rule : other.rules) AddRule(rule, repair);
 }
 
-// Findings with one rule and one repair, all waived or none.
+// Findings with the same rule and repair, all waived or all not.
 struct Draft {
   Repair repair;
   std::set<const Finding*> roots;
   bool by_plan = false;
-  size_t devices = 0, values = 0;  // On hosts never configured.
+  size_t devices = 0, values = 0;  // For hosts never configured.
 };
 using RuleOrWaived = std::pair<std::string, bool>;
 using Drafts = FirstSeen<std::pair<RuleOrWaived, std::string>, Draft>;
@@ -86,7 +80,7 @@ const char* CablingOf(const Report& report, absl::string_view host) {
 Drafts DraftsOf(const Report& report) {
   const FindingRoots roots(report);
   Drafts drafts;
-  const auto add = [&](const Finding& finding, const Subject& subject) {
+  ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
     const Finding& root = roots.Of(finding, subject);
     const bool is_new =
         absl::StartsWith(root.finding(), kNeverConfigured) &&
@@ -98,7 +92,7 @@ Drafts DraftsOf(const Report& report) {
                                             : cause,
                             root.has_waiver()},
                            is_new ? CablingOf(report, subject.host())
-                           : root.fixed_by_plan() ? std::string(kPlan)
+                           : root.fixed_by_plan() ? ""
                                                   : HowText(root)}];
     draft.by_plan = root.fixed_by_plan() && !is_new;
     draft.roots.insert(&root);
@@ -112,14 +106,7 @@ Drafts DraftsOf(const Report& report) {
     }
     if (repair.rules.empty()) AddRule(root.rule(), &repair);
     AddRule(finding.rule(), &repair);
-  };
-  for (const RuleResult& rule : report.rules()) {
-    for (const Finding& finding : rule.findings()) {
-      if (!IsTrouble(finding.state())) continue;
-      for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) add(finding, Subject::default_instance());
-    }
-  }
+  });
   return drafts;
 }
 
@@ -129,8 +116,8 @@ std::set<std::string> HostsOf(const Repair& repair) {
   return hosts;
 }
 
-// One line for all that a plan fixes; and lines of their own for the few that
-// are one command on a host that needs no other.
+// One line for everything that a plan fixes, and separate lines for the few
+// that are one command on a host that needs no other.
 std::vector<Repair> PlanRepairs(const Drafts& drafts, bool waived) {
   std::map<std::string, int> needs;
   for (const auto& [key, draft] : drafts) {
@@ -189,7 +176,7 @@ std::vector<Repair> ListRepairs(const Report& report) {
     if (all.size() > kRepairsOfRule) {
       Repair folded;
       for (const Repair& each : all) Merge(each, &folded);
-      folded.how = ExplainCommand(rule.first);
+      folded.how = Say("repair-explain", rule.first);
       all = {folded};
     }
     absl::c_copy(all, std::back_inserter(repairs));

@@ -10,22 +10,23 @@
 #include <string>
 #include <vector>
 
+#include "config/words/subject_text.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
 
 struct Repair {
-  State state = WARN;  // The worst of all that it puts in order.
-  google::protobuf::RepeatedPtrField<Subject> subjects;  // The causes' only.
-  std::vector<std::string> rules;                        // The cause's first.
-  std::string how;      // In words, or commands in backquotes.
-  std::string command;  // A single cause's, beside words in `how`.
+  State state = WARN;              // The worst that it fixes.
+  Subjects subjects;               // Only the causes'.
+  std::vector<std::string> rules;  // The cause's first.
+  std::string how;                 // In words, or commands in backquotes.
+  std::string command;             // Of a single cause.
   size_t causes = 1;
 };
 
-// Worst first, and among equals the one that explains most. Leaves out skipped
-// rules. All that one `clusterctl plan` fixes is one line, but for hosts with a
-// single such cause, which have their command, and for those never configured.
+// Worst first, and among equals the one that explains most. Omits skipped
+// rules. All that one `clusterctl plan` fixes is one line, except for hosts
+// with one such cause, which have their command, and those never configured.
 std::vector<Repair> ListRepairs(const Report& report);
 
 // "and 12 more causes: clusterctl show 3fa2… --verbose".

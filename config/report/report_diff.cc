@@ -9,13 +9,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
 #include "config/words/message.h"
-#include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
@@ -26,7 +24,7 @@ constexpr int64_t kWholeHost = -1;
 constexpr size_t kRulesInNote = 5;
 constexpr int kHostColumnsInNote = 60;
 
-// A host ("": the cluster) and a device of it, or all of it.
+// A host ("": the cluster) and a device of it, or the whole host.
 using Place = std::pair<absl::string_view, int64_t>;
 
 // Hashes the finding without values that change on every read.
@@ -55,21 +53,25 @@ bool IsWrong(const Seen& seen) {
 // One report, indexed for look-ups.
 class Side {
  public:
-  // Both must outlive it. Sets of hosts that are in it and gave facts.
-  explicit Side(const Report& report) : report_(report) {
+  // The report must outlive it. `name` is the row of words for it in notes.
+  Side(const Report& report, const char* name)
+      : report_(report), name_(Worded(name)) {
     for (const HostStatus& host : report.hosts()) {
-      hosts_.insert(host.host());
-      if (host.no_facts_reason().empty()) judged_.insert(host.host());
+      gave_facts_[host.host()] |= host.no_facts_reason().empty();
     }
     for (const RuleResult& rule : report.rules()) rules_[rule.rule()] = &rule;
   }
 
   const Report& report() const { return report_; }
-  bool HasHost(absl::string_view host) const { return hosts_.contains(host); }
-  bool Judged(absl::string_view host) const {
-    return host.empty() || judged_.contains(host);
+  const FindingValue& name() const { return name_; }
+  bool HasHost(absl::string_view host) const {
+    return gave_facts_.contains(host);
   }
-  // Null: it did not judge anything by that rule.
+  bool Judged(absl::string_view host) const {
+    const auto found = gave_facts_.find(host);
+    return host.empty() || (found != gave_facts_.end() && found->second);
+  }
+  // Null if nothing was judged by that rule.
   const RuleResult* Rule(absl::string_view name) const {
     const auto found = rules_.find(name);
     if (found == rules_.end() || found->second->not_run() ||
@@ -81,8 +83,8 @@ class Side {
 
  private:
   const Report& report_;
-  absl::flat_hash_set<absl::string_view> hosts_;
-  absl::flat_hash_set<absl::string_view> judged_;
+  const FindingValue name_;
+  absl::flat_hash_map<absl::string_view, bool> gave_facts_;
   absl::flat_hash_map<absl::string_view, const RuleResult*> rules_;
 };
 
@@ -127,14 +129,15 @@ class RuleSide {
     }
   }
 
+  const Side& side() const { return side_; }
   const RuleResult* rule() const { return rule_; }
-  // Null: no finding is about exactly that.
+  // Null if no finding is about exactly that place.
   Seen* Find(const Place& place) {
     const auto found = places_.find(place);
     return found == places_.end() ? nullptr : &found->second;
   }
-  // The state of the place: its finding, its host's or the cluster's, otherwise
-  // a pass if it was judged. SKIPPED is not judged.
+  // The state of the place: that of its finding, its host or the cluster;
+  // otherwise a pass if it was judged. SKIPPED is not judged.
   Seen At(const Place& place) {
     Seen seen;
     if (rule_ == nullptr || !side_.Judged(place.first)) {
@@ -159,7 +162,7 @@ class RuleSide {
   absl::flat_hash_map<Place, Seen> places_;
 };
 
-// Compares hosts with each other.
+// True if the rule compares hosts with each other.
 bool LooksAcrossHosts(const RuleResult& rule) {
   return rule.category() == "address" || rule.category() == "cluster" ||
          rule.category() == "job";
@@ -168,40 +171,30 @@ bool LooksAcrossHosts(const RuleResult& rule) {
 // Folds equal changes of one rule.
 class RuleChanges {
  public:
-  RuleChanges(std::string rule, std::vector<ReportDiff::Change>* changes)
-      : rule_(std::move(rule)), changes_(*changes) {}
+  RuleChanges(const std::string& rule, ReportDiff* diff)
+      : rule_(rule), changes_(*diff->mutable_changes()) {}
 
   void Add(const Place& place, const Seen& before, const Seen& after) {
-    // A present failure says more than a past one.
+    // A current failure is more important than a past one.
     const Finding& told = IsWrong(after) ? *after.finding : *before.finding;
-    const std::string& fix = IsWrong(after) ? after.finding->fix() : no_fix_;
-    const auto known =
-        by_finding_.find({before.state, after.state, &told, after.finding});
-    size_t at;
-    if (known != by_finding_.end()) {
-      at = known->second;
-    } else {
-      at = by_text_
-               .emplace(std::make_tuple(before.state, after.state,
-                                        told.observed(), fix),
-                        changes_.size())
-               .first->second;
-      by_finding_[{before.state, after.state, &told, after.finding}] = at;
-    }
-    if (at == changes_.size()) {
-      ReportDiff::Change& change = changes_.emplace_back();
+    absl::string_view fix;
+    if (IsWrong(after)) fix = after.finding->fix();
+    const auto [known, is_new] = by_text_.try_emplace(
+        {before.state, after.state, told.observed(), fix}, changes_.size());
+    if (is_new) {
+      ReportDiff::Change& change = *changes_.Add();
       change.set_rule(rule_);
       change.set_before(before.state);
       change.set_after(after.state);
       change.set_observed(told.observed());
-      change.set_fix(fix);
+      change.set_fix(std::string(fix));
       AddFinding(told, &change);
     }
-    AddSubject(place, &changes_[at]);
+    AddSubject(place, &changes_[known->second]);
   }
 
  private:
-  // Only what its texts are made of.
+  // Only adds what its texts are made from.
   static void AddFinding(const Finding& told, ReportDiff::Change* change) {
     if (told.finding().empty()) return;
     Finding& named = *change->mutable_finding();
@@ -223,13 +216,12 @@ class RuleChanges {
     subjects->rbegin()->add_devices(static_cast<uint32_t>(place.second));
   }
 
-  const std::string rule_;
-  const std::string no_fix_;
-  std::vector<ReportDiff::Change>& changes_;
-  absl::flat_hash_map<std::tuple<State, State, const Finding*, const Finding*>,
-                      size_t>
-      by_finding_;
-  std::map<std::tuple<State, State, std::string, std::string>, size_t> by_text_;
+  // Both reports outlive it.
+  using Key = std::tuple<State, State, absl::string_view, absl::string_view>;
+
+  const std::string& rule_;
+  google::protobuf::RepeatedPtrField<ReportDiff::Change>& changes_;
+  absl::flat_hash_map<Key, int> by_text_;
 };
 
 bool IsChange(const Seen& before, const Seen& after) {
@@ -239,8 +231,7 @@ bool IsChange(const Seen& before, const Seen& after) {
 }
 
 void DiffRule(const Side& before_side, const Side& after_side,
-              const std::string& name, bool same_job,
-              std::vector<ReportDiff::Change>* changes) {
+              const std::string& name, bool same_job, ReportDiff* diff) {
   const RuleResult* before_rule = before_side.Rule(name);
   const RuleResult* after_rule = after_side.Rule(name);
   if (before_rule == nullptr && after_rule == nullptr) return;
@@ -250,94 +241,82 @@ void DiffRule(const Side& before_side, const Side& after_side,
       HasDowngraded(before_rule) != HasDowngraded(after_rule);
   RuleSide before(before_side, before_rule, one_downgraded);
   RuleSide after(after_side, after_rule, one_downgraded);
-  RuleChanges folded(name, changes);
-  const auto walk = [&](RuleSide& mine, const Side& mine_side, RuleSide& other,
-                        const Side& other_side, bool mine_is_before) {
+  RuleChanges folded(name, diff);
+  const auto walk = [&](RuleSide& mine, RuleSide& other, bool mine_is_before) {
     if (mine.rule() == nullptr) return;
     for (const Finding& finding : mine.rule()->findings()) {
       const bool whole_is_judged =
           comparable &&
           (!LooksAcrossHosts(either) ||
            absl::c_all_of(finding.subjects(), [&](const Subject& subject) {
-             return other_side.Judged(subject.host()) ||
-                    !mine_side.Judged(subject.host());
+             return other.side().Judged(subject.host()) ||
+                    !mine.side().Judged(subject.host());
            }));
       ForEachPlace(finding, [&](const Place& place) {
         Seen& own = *mine.Find(place);
-        // Only the worst finding about a place counts, once.
+        // Only the worst finding about a place counts, and only once.
         if (own.finding != &finding || own.told) return;
         own.told = true;
         Seen here = own;
         if (here.state == SKIPPED) here.state = STATE_UNSPECIFIED;
         Seen there = comparable ? other.At(place) : Seen();
         if (there.state == PASS && !whole_is_judged) there.state = {};
-        if (comparable) {
-          if (Seen* same = other.Find(place)) same->told = true;
-        }
+        Seen* const same = comparable ? other.Find(place) : nullptr;
+        if (same != nullptr) same->told = true;
         const Seen& first = mine_is_before ? here : there;
         const Seen& second = mine_is_before ? there : here;
         if (IsChange(first, second)) folded.Add(place, first, second);
       });
     }
   };
-  walk(before, before_side, after, after_side, true);
-  walk(after, after_side, before, before_side, false);
+  walk(before, after, true);
+  walk(after, before, false);
 }
 
 // Adds hosts of `report` that are missing in `other`.
 template <typename Names>
 void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
   for (const HostStatus& host : report.hosts()) {
-    if (!other.HasHost(host.host())) names->Add(std::string(host.host()));
+    if (!other.HasHost(host.host())) *names->Add() = host.host();
   }
 }
 
-// One report with its name in notes.
-struct Named {
-  const Side& side;
-  FindingValue name;
-};
-
-void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
-  const Report& report = one.side.report();
+void AddOneSidedNotes(const Side& one, const Side& other, ReportDiff* diff) {
+  const Report& report = one.report();
   if (!report.error().empty()) {
-    AddNote(Worded("diff-no-verdict", one.name,
+    AddNote(Worded("diff-no-verdict", one.name(),
                    report.has_error_words() ? report.error_words()
                                             : ToFindingValue(report.error())),
             diff);
   }
-  if (report.partial()) {
-    AddNote(Worded("diff-stopped", one.name), diff);
-  }
+  if (report.partial()) AddNote(Worded("diff-stopped", one.name()), diff);
   std::vector<std::string> silent;
   for (const HostStatus& host : report.hosts()) {
-    if (!one.side.Judged(host.host()) && other.side.Judged(host.host())) {
+    if (!one.Judged(host.host()) && other.Judged(host.host())) {
       silent.push_back(host.host());
     }
   }
   if (!silent.empty()) {
-    AddNote(Worded("diff-no-facts", one.name,
+    AddNote(Worded("diff-no-facts", one.name(),
                    HostsValue(silent, kHostColumnsInNote)),
             diff);
   }
+  const auto note = [&](const char* row,
+                        const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    AddNote(Worded(row, one.name(), Listed(names, kRulesInNote)), diff);
+  };
   std::vector<std::string> rules, downgraded;
   for (const RuleResult& rule : report.rules()) {
-    const RuleResult* judged = one.side.Rule(rule.rule());
-    const RuleResult* theirs = other.side.Rule(rule.rule());
+    const RuleResult* judged = one.Rule(rule.rule());
+    const RuleResult* theirs = other.Rule(rule.rule());
     if (judged != nullptr && theirs == nullptr) rules.push_back(rule.rule());
     if (HasDowngraded(judged) && theirs != nullptr && !HasDowngraded(theirs)) {
       downgraded.push_back(rule.rule());
     }
   }
-  if (!rules.empty() && other.side.report().error().empty()) {
-    AddNote(Worded("diff-only-judged", one.name, Listed(rules, kRulesInNote)),
-            diff);
-  }
-  if (!downgraded.empty()) {
-    AddNote(
-        Worded("diff-downgraded", one.name, Listed(downgraded, kRulesInNote)),
-        diff);
-  }
+  if (other.report().error().empty()) note("diff-only-judged", rules);
+  note("diff-downgraded", downgraded);
 }
 
 void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
@@ -363,10 +342,8 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
                    name(JobWords(b), "diff-no-job")),
             diff);
   }
-  const Named older = {before, Worded("diff-older")};
-  const Named newer = {after, Worded("diff-newer")};
-  AddOneSidedNotes(older, newer, diff);
-  AddOneSidedNotes(newer, older, diff);
+  AddOneSidedNotes(before, after, diff);
+  AddOneSidedNotes(after, before, diff);
 }
 
 // Within a turn the worst change comes first.
@@ -381,7 +358,7 @@ Turn TurnOf(const ReportDiff::Change& change) {
   const State after = change.after();
   if (before == STATE_UNSPECIFIED) return Turn::kNew;
   if (before == after) return Turn::kChanged;
-  // The failure may still be there.
+  // The failure may still exist.
   if (after == STATE_UNSPECIFIED || (before == FAIL && after == UNKNOWN)) {
     return Turn::kNotJudged;
   }
@@ -401,8 +378,8 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   diff.set_spec_changed(!before.spec_digest().empty() &&
                         !after.spec_digest().empty() &&
                         before.spec_digest() != after.spec_digest());
-  const Side first(before);
-  const Side second(after);
+  const Side first(before, "diff-older");
+  const Side second(after, "diff-newer");
   AddHostsMissingIn(first, after, diff.mutable_hosts_added());
   AddHostsMissingIn(second, before, diff.mutable_hosts_removed());
   AddNotes(first, second, &diff);
@@ -410,32 +387,19 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   FirstSeen<std::string, bool> rules;
   for (const RuleResult& rule : after.rules()) rules[rule.rule()] = true;
   for (const RuleResult& rule : before.rules()) rules[rule.rule()] = true;
-  std::vector<ReportDiff::Change> changes;
   for (const auto& [rule, is_there] : rules) {
-    DiffRule(first, second, rule, same_job, &changes);
+    DiffRule(first, second, rule, same_job, &diff);
   }
-  absl::c_stable_sort(
-      changes, [](const ReportDiff::Change& a, const ReportDiff::Change& b) {
-        return WeightOf(a) < WeightOf(b);
-      });
-  for (ReportDiff::Change& change : changes) {
-    *diff.add_changes() = std::move(change);
-  }
+  absl::c_stable_sort(*diff.mutable_changes(), [](const ReportDiff::Change& a,
+                                                  const ReportDiff::Change& b) {
+    return WeightOf(a) < WeightOf(b);
+  });
   return diff;
 }
 
 void AddNote(const FindingValue& words, ReportDiff* diff) {
   *diff->mutable_notes_words()->add_values() = words;
   diff->add_notes(EnglishText(words));
-}
-
-std::vector<std::string> DiffNotes(const ReportDiff& diff) {
-  std::vector<std::string> notes(diff.notes().begin(), diff.notes().end());
-  const auto& words = diff.notes_words().values();
-  for (int i = 0; i < std::min(words.size(), diff.notes_size()); ++i) {
-    notes[i] = ValueText(words[i]);
-  }
-  return notes;
 }
 
 FindingValue DiffSummaryWords(const ReportDiff& diff) {

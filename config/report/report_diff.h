@@ -1,6 +1,6 @@
 // The changes from one report to another: compares each rule's verdict about
-// each host and device, and groups those whose change reads the same. A finding
-// that the later report did not judge is never called resolved.
+// each host and device, and groups changes with the same text. A finding that
+// the later report did not judge is never called resolved.
 #ifndef CONFIG_REPORT_REPORT_DIFF_H_
 #define CONFIG_REPORT_REPORT_DIFF_H_
 
@@ -15,10 +15,10 @@ namespace clusterd {
 // The output follows this order.
 enum class Turn {
   kWorse,      // From a better state to a worse one, as in WorseState.
-  kNew,        // Wrong, and the earlier report did not judge it.
+  kNew,        // Wrong; not judged before.
   kChanged,    // As wrong as before, with another value.
   kBetter,     // A failure, or what was unknown, is a warning.
-  kResolved,   // To PASS.
+  kResolved,   // PASS now.
   kNotJudged,  // Wrong before; not judged any more, or not known any more.
 };
 
@@ -55,7 +55,9 @@ ReportDiff DiffReports(const Report& before, const Report& after);
 void AddNote(const FindingValue& words, ReportDiff* diff);
 
 // Its notes in the current language.
-std::vector<std::string> DiffNotes(const ReportDiff& diff);
+inline std::vector<std::string> DiffNotes(const ReportDiff& diff) {
+  return TextsOf(diff.notes_words(), diff.notes());
+}
 
 // "2 worse, 1 resolved, 3 not judged any more, 1 host added, 2 hosts removed,
 // cluster.yaml changed", in the words of kTurns, without zero counts; "verdict

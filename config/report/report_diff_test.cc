@@ -6,18 +6,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::SizeIs;
 
 RuleResult& RuleOf(const std::string& name, Report* report) {
   for (RuleResult& rule : *report->mutable_rules()) {
@@ -57,55 +56,69 @@ Finding& Find(const std::string& rule_name, State state,
   finding.set_rule(rule_name);
   finding.set_state(state);
   finding.set_observed(observed);
-  finding.set_fix("mend it");
+  finding.set_fix("mend");
   Subject& subject = *finding.add_subjects();
   subject.set_host(host);
   for (const uint32_t device : devices) subject.add_devices(device);
   return finding;
 }
 
+// A healthy one but for that.
+Report With(const std::string& rule, State state, const std::string& observed,
+            const std::string& host, const std::vector<uint32_t>& devices) {
+  Report report = Healthy();
+  Find(rule, state, observed, host, devices, &report);
+  return report;
+}
+
+// Its link is down.
+Report Down(const std::string& host, const std::vector<uint32_t>& devices) {
+  return With("link", FAIL, "DOWN", host, devices);
+}
+
 void Silence(int host, Report* report) {
   report->mutable_hosts(host)->set_no_facts_reason("never attached");
 }
 
-// "link node0 device 3: pass to fail: DOWN (mend it)".
+// "link node0 device 3: PASS->FAIL: DOWN (mend)".
 std::vector<std::string> Lines(const ReportDiff& diff) {
   const auto word = [](State state) {
-    return state == STATE_UNSPECIFIED ? "none" : StateWord(state);
+    return state == STATE_UNSPECIFIED ? "NONE" : State_Name(state);
   };
   std::vector<std::string> lines;
   for (const ReportDiff::Change& change : diff.changes()) {
     lines.push_back(absl::StrCat(
         change.rule(), " ", SubjectsText(change.subjects(), 5, 80), ": ",
-        word(change.before()), " to ", word(change.after()), ": ",
+        word(change.before()), "->", word(change.after()), ": ",
         change.observed(),
         change.fix().empty() ? "" : absl::StrCat(" (", change.fix(), ")")));
   }
   return lines;
 }
 
-std::string Notes(const ReportDiff& diff) {
-  return absl::StrJoin(diff.notes(), "\n");
+std::vector<std::string> Changes(const Report& before, const Report& after) {
+  return Lines(DiffReports(before, after));
+}
+
+std::string Notes(const Report& before, const Report& after) {
+  return absl::StrJoin(DiffReports(before, after).notes(), "\n");
 }
 
 TEST(DiffReportsTest, FindsNothingBetweenAReportAndItself) {
-  Report report = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {3}, &report);
+  Report report = Down("node0", {3});
   Find("mtu", WARN, "MTU is 1500", "node1", {}, &report);
-  const ReportDiff diff = DiffReports(report, report);
-  EXPECT_THAT(Lines(diff), IsEmpty());
-  EXPECT_THAT(Notes(diff), IsEmpty());
-  EXPECT_EQ(DiffSummary(diff), "");
+  EXPECT_THAT(Changes(report, report), IsEmpty());
+  EXPECT_THAT(Notes(report, report), IsEmpty());
+  EXPECT_EQ(DiffSummary(DiffReports(report, report)), "");
 }
 
 TEST(DiffReportsTest, NamesBothReportsWithTimeAndVerdict) {
   Report before = Healthy();
   before.set_run_id("aa");
   before.set_started_at_ms(1000);
-  Report after = Healthy();
+  Report after = Down("node0", {3});
   after.set_run_id("bb");
   after.set_started_at_ms(2000);
-  Find("link", FAIL, "DOWN", "node0", {3}, &after);
   const ReportDiff diff = DiffReports(before, after);
   EXPECT_EQ(diff.schema_version(), 1u);
   EXPECT_EQ(diff.before_run_id(), "aa");
@@ -114,6 +127,8 @@ TEST(DiffReportsTest, NamesBothReportsWithTimeAndVerdict) {
   EXPECT_EQ(diff.after_at_ms(), 2000);
   EXPECT_EQ(diff.before_verdict(), PASS);
   EXPECT_EQ(diff.after_verdict(), FAIL);
+  EXPECT_THAT(diff.notes(), IsEmpty());
+  EXPECT_THAT(Notes(after, before), HasSubstr(Say("diff-backwards")));
 }
 
 TEST(DiffReportsTest, GivesTheFindingOfAChangeWithItsValues) {
@@ -139,63 +154,50 @@ TEST(DiffReportsTest, GivesTheFindingOfAChangeWithItsValues) {
 }
 
 TEST(DiffReportsTest, FoldsHostsAndDevicesOfOneChangeAndTellsWhatIsWorseFirst) {
-  Report before = Healthy();
-  Find("mtu", WARN, "MTU is 1500", "node1", {}, &before);
-  Report after = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {3, 4}, &after);
+  const Report before = With("mtu", WARN, "MTU is 1500", "node1", {});
+  Report after = Down("node0", {3, 4});
   Find("link", FAIL, "DOWN", "node1", {3, 4}, &after);
   Find("ip-unique", UNKNOWN, "not known", "node0", {}, &after);
   const ReportDiff diff = DiffReports(before, after);
-  EXPECT_THAT(
-      Lines(diff),
-      ElementsAre("link node[0-1] devices 3-4: pass to fail: DOWN (mend it)",
-                  "ip-unique node0: pass to unknown: not known (mend it)",
-                  "mtu node1: warn to pass: MTU is 1500"));
+  EXPECT_THAT(Lines(diff),
+              ElementsAre("link node[0-1] devices 3-4: PASS->FAIL: DOWN (mend)",
+                          "ip-unique node0: PASS->UNKNOWN: not known (mend)",
+                          "mtu node1: WARN->PASS: MTU is 1500"));
   EXPECT_EQ(DiffSummary(diff), "2 worse, 1 resolved");
 }
 
-TEST(DiffReportsTest, TellsTheTwoDirectionsOfOneChange) {
-  const Report healthy = Healthy();
-  Report wrong = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {3}, &wrong);
-  EXPECT_THAT(Lines(DiffReports(healthy, wrong)),
-              ElementsAre("link node0 device 3: pass to fail: DOWN (mend it)"));
-  EXPECT_THAT(Lines(DiffReports(wrong, healthy)),
-              ElementsAre("link node0 device 3: fail to pass: DOWN"));
-}
-
 TEST(DiffReportsTest, TellsOnlyOfTheDeviceThatChanged) {
-  Report before = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {1, 2, 3}, &before);
-  Report after = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {2, 3}, &after);
-  EXPECT_THAT(Lines(DiffReports(before, after)),
-              ElementsAre("link node0 device 1: fail to pass: DOWN"));
+  EXPECT_THAT(Changes(Healthy(), Down("node0", {3})),
+              ElementsAre("link node0 device 3: PASS->FAIL: DOWN (mend)"));
+  EXPECT_THAT(Changes(Down("node0", {1, 2, 3}), Down("node0", {2, 3})),
+              ElementsAre("link node0 device 1: FAIL->PASS: DOWN"));
 }
 
-TEST(DiffReportsTest, TellsOfAnotherWrongValue) {
-  Report before = Healthy();
-  Find("mtu", FAIL, "MTU is 1500", "node0", {3}, &before);
-  Report after = Healthy();
-  Find("mtu", FAIL, "MTU is 9000", "node0", {3}, &after);
-  const ReportDiff diff = DiffReports(before, after);
+TEST(DiffReportsTest, TellsOfAnotherWrongValueAndOfABetterState) {
+  const ReportDiff diff =
+      DiffReports(With("mtu", FAIL, "MTU is 1500", "node0", {3}),
+                  With("mtu", FAIL, "MTU is 9000", "node0", {3}));
   EXPECT_THAT(
       Lines(diff),
-      ElementsAre("mtu node0 device 3: fail to fail: MTU is 9000 (mend it)"));
+      ElementsAre("mtu node0 device 3: FAIL->FAIL: MTU is 9000 (mend)"));
   EXPECT_EQ(TurnOf(diff.changes(0)), Turn::kChanged);
-  EXPECT_EQ(DiffSummary(diff), "1 wrong with another value");
+  EXPECT_EQ(DiffSummary(diff), Say("history-turn-changed", 1));
+  const ReportDiff better = DiffReports(
+      Down("node0", {3}), With("link", WARN, "UP at half", "node0", {3}));
+  EXPECT_THAT(
+      Lines(better),
+      ElementsAre("link node0 device 3: FAIL->WARN: UP at half (mend)"));
+  EXPECT_EQ(DiffSummary(better), Say("history-turn-better", 1));
 }
 
 // Counter `counter` rose by `rise`, which differs on every read.
 Report WithRise(const std::string& counter, int rise) {
-  Report report = Healthy();
-  Finding& finding =
-      Find("link", WARN, absl::StrCat(counter, " rose by ", rise), "node0", {3},
-           &report);
+  Report report = With("link", WARN, absl::StrCat(counter, " rose by ", rise),
+                       "node0", {3});
+  Finding& finding = *report.mutable_rules(0)->mutable_findings(0);
   finding.set_finding("rose");
-  FindingValue& name = *finding.add_values();
-  name.set_name("counter");
-  name.set_text(counter);
+  *finding.add_values() = ToFindingValue(counter);
+  finding.mutable_values(0)->set_name("counter");
   FindingValue& number = *finding.add_values();
   number.set_name("rise");
   number.set_number(rise);
@@ -205,187 +207,160 @@ Report WithRise(const std::string& counter, int rise) {
 
 TEST(DiffReportsTest, TellsNothingOfValuesThatMoveByThemselves) {
   const Report before = WithRise("rx_err", 12);
-  EXPECT_THAT(Lines(DiffReports(before, WithRise("rx_err", 9))), IsEmpty());
-  EXPECT_THAT(Lines(DiffReports(before, WithRise("tx_err", 12))),
-              ElementsAre(HasSubstr("warn to warn: tx_err rose by 12")));
+  EXPECT_THAT(Changes(before, WithRise("rx_err", 9)), IsEmpty());
+  EXPECT_THAT(Changes(before, WithRise("tx_err", 12)),
+              ElementsAre(HasSubstr("WARN->WARN: tx_err rose by 12")));
   Report other = WithRise("rx_err", 12);
-  other.mutable_rules(0)->mutable_findings(0)->set_finding("fell");
-  EXPECT_THAT(Lines(DiffReports(before, other)), SizeIs(1));
-}
-
-// Messages are in the reader's language.
-TEST(DiffReportsTest, TellsNothingOfOtherWordsForTheSameValues) {
-  Report after = WithRise("rx_err", 12);
-  after.mutable_rules(0)->mutable_findings(0)->set_observed("rx_err 增加");
-  EXPECT_THAT(Lines(DiffReports(WithRise("rx_err", 12), after)), IsEmpty());
+  Finding& finding = *other.mutable_rules(0)->mutable_findings(0);
+  // Messages are in the reader's language.
+  finding.set_observed("rx_err 增加");
+  EXPECT_THAT(Changes(before, other), IsEmpty());
+  finding.set_finding("fell");
+  EXPECT_THAT(Changes(before, other), SizeIs(1));
 }
 
 TEST(DiffReportsTest, HeedsNeitherOrderNorHowFindingsAreFolded) {
-  Report before = Healthy();
-  Find("link", WARN, "fault 80E01801", "node0", {3}, &before);
+  Report before = With("link", WARN, "fault 80E01801", "node0", {3});
   Find("link", WARN, "fault 80E18402", "node0", {3, 4}, &before);
-  Report after = Healthy();
-  Find("link", WARN, "fault 80E18402", "node0", {4}, &after);
+  Report after = With("link", WARN, "fault 80E18402", "node0", {4});
   Find("link", WARN, "fault 80E18402", "node0", {3}, &after);
   Find("link", WARN, "fault 80E01801", "node0", {3}, &after);
   after.mutable_rules()->SwapElements(0, 2);
   after.mutable_hosts()->SwapElements(0, 1);
-  EXPECT_THAT(Lines(DiffReports(before, after)), IsEmpty());
+  EXPECT_THAT(Changes(before, after), IsEmpty());
 }
 
 TEST(DiffReportsTest, NeverCallsResolvedWhatIsNotJudgedAnyMore) {
-  Report before = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {3}, &before);
+  const Report before = Down("node0", {3});
   const auto expect_not_judged = [&](const Report& after,
                                      const std::string& why) {
     const ReportDiff diff = DiffReports(before, after);
     EXPECT_THAT(Lines(diff),
-                ElementsAre("link node0 device 3: fail to none: DOWN"))
+                ElementsAre("link node0 device 3: FAIL->NONE: DOWN"))
         << why;
-    EXPECT_THAT(Notes(diff), HasSubstr(why));
-    EXPECT_EQ(DiffSummary(diff).find("resolved"), std::string::npos);
+    EXPECT_THAT(Notes(before, after), HasSubstr(why));
+    EXPECT_THAT(DiffSummary(diff), testing::Not(HasSubstr("resolved")));
   };
-  Report not_run = Healthy();
-  RuleOf("link", &not_run).set_not_run(true);
-  RuleOf("link", &not_run).set_state(SKIPPED);
-  expect_not_judged(not_run, "only the older one judged link");
-  Report skipped = Healthy();
-  RuleOf("link", &skipped).set_state(SKIPPED);
-  expect_not_judged(skipped, "only the older one judged link");
-  Report other_rules = Healthy();
-  other_rules.mutable_rules()->DeleteSubrange(0, 1);
-  expect_not_judged(other_rules, "only the older one judged link");
+  const std::string newer = Say("diff-newer");
+  const std::string not_judged =
+      Say("diff-only-judged", Say("diff-older"), "link");
+  Report after = Healthy();
+  RuleOf("link", &after).set_state(SKIPPED);
+  expect_not_judged(after, not_judged);
+  RuleOf("link", &after).set_not_run(true);
+  expect_not_judged(after, not_judged);
+  after.mutable_rules()->DeleteSubrange(0, 1);
+  expect_not_judged(after, not_judged);
   Report silent = Healthy();
   Silence(0, &silent);
-  expect_not_judged(silent, "the newer one has no facts of node0");
+  expect_not_judged(silent, Say("diff-no-facts", newer, "node0"));
   silent.set_partial(true);
-  expect_not_judged(silent, "the newer one was stopped before");
+  expect_not_judged(silent, Say("diff-stopped", newer));
   Report no_verdict = Healthy();
   no_verdict.clear_rules();
   no_verdict.set_error("cluster.yaml:3: wrong");
-  expect_not_judged(no_verdict, "no verdict: cluster.yaml:3: wrong");
+  expect_not_judged(no_verdict,
+                    Say("diff-no-verdict", newer, "cluster.yaml:3: wrong"));
 }
 
 TEST(DiffReportsTest, CallsAHostOfOneReportAloneAddedOrRemoved) {
-  Report before = Healthy();
-  Find("link", FAIL, "DOWN", "node1", {3}, &before);
-  Report after = Healthy();
+  Report after = Down("node2", {3});
   after.mutable_hosts(1)->set_host("node2");
-  Find("link", FAIL, "DOWN", "node2", {3}, &after);
-  const ReportDiff diff = DiffReports(before, after);
+  const ReportDiff diff = DiffReports(Down("node1", {3}), after);
   EXPECT_THAT(diff.hosts_added(), ElementsAre("node2"));
   EXPECT_THAT(diff.hosts_removed(), ElementsAre("node1"));
   EXPECT_THAT(Lines(diff),
-              ElementsAre("link node2 device 3: none to fail: DOWN (mend it)",
-                          "link node1 device 3: fail to none: DOWN"));
-  EXPECT_EQ(
-      DiffSummary(diff),
-      "1 wrong and not judged before, 1 not judged any more, 1 host added, "
-      "1 host removed");
+              ElementsAre("link node2 device 3: NONE->FAIL: DOWN (mend)",
+                          "link node1 device 3: FAIL->NONE: DOWN"));
+  EXPECT_EQ(DiffSummary(diff), absl::StrCat(Say("history-turn-new", 1), ", ",
+                                            Say("history-turn-not-judged", 1),
+                                            ", 1 host added, 1 host removed"));
 }
 
 TEST(DiffReportsTest, SaysNothingOfWhatPassedAndIsNotJudgedNow) {
-  Report after = Healthy();
+  Report after = With("reachable", UNKNOWN, "no facts", "node0", {});
   Silence(0, &after);
-  Find("reachable", UNKNOWN, "no facts: never attached", "node0", {}, &after);
   Report before = Healthy();
   RuleOf("reachable", &before);
-  EXPECT_THAT(Lines(DiffReports(before, after)),
-              ElementsAre("reachable node0: pass to unknown: no facts: never "
-                          "attached (mend it)"));
-  EXPECT_THAT(Lines(DiffReports(after, before)),
-              ElementsAre("reachable node0: unknown to pass: no facts: never "
-                          "attached"));
+  EXPECT_THAT(Changes(before, after),
+              ElementsAre("reachable node0: PASS->UNKNOWN: no facts (mend)"));
+  EXPECT_THAT(Changes(after, before),
+              ElementsAre("reachable node0: UNKNOWN->PASS: no facts"));
 }
 
 TEST(DiffReportsTest, TakesADeviceAsItsHostWhereThatCouldNotBeAsked) {
-  Report before = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {3}, &before);
-  Report after = Healthy();
-  Find("link", UNKNOWN, "no device could be asked", "node0", {}, &after);
   EXPECT_THAT(
-      Lines(DiffReports(before, after)),
-      ElementsAre(
-          "link node0: pass to unknown: no device could be asked (mend it)",
-          "link node0 device 3: fail to unknown: no device could be asked "
-          "(mend it)"));
-}
-
-TEST(DiffReportsTest, TakesWhatAnotherRuleTellsAsNotJudged) {
-  Report before = Healthy();
-  Find("mtu", FAIL, "MTU is 1500", "node0", {3}, &before);
-  Report after = Healthy();
-  Find("mtu", SKIPPED, "told by another rule", "node0", {3}, &after);
-  RuleOf("mtu", &after).set_state(PASS);
-  EXPECT_THAT(Lines(DiffReports(before, after)),
-              ElementsAre("mtu node0 device 3: fail to none: MTU is 1500"));
+      Changes(Down("node0", {3}), With("link", UNKNOWN, "-", "node0", {})),
+      ElementsAre("link node0: PASS->UNKNOWN: - (mend)",
+                  "link node0 device 3: FAIL->UNKNOWN: - (mend)"));
+  // What another rule tells is not judged.
+  Report told = With("link", SKIPPED, "told by another", "node0", {3});
+  RuleOf("link", &told).set_state(PASS);
+  EXPECT_THAT(Changes(Down("node0", {3}), told),
+              ElementsAre("link node0 device 3: FAIL->NONE: DOWN"));
 }
 
 TEST(DiffReportsTest, DoesNotSeeAPairResolvedOfWhichOneHostIsSilent) {
-  Report before = Healthy();
-  Finding& twice =
-      Find("ip-unique", FAIL, "10.0.0.1 twice", "node0", {3}, &before);
-  twice.add_subjects()->set_host("node1");
-  Finding& down = Find("link", FAIL, "DOWN", "node0", {3}, &before);
-  down.add_subjects()->set_host("node1");
+  Report before = Down("node0", {3});
+  Find("ip-unique", FAIL, "twice", "node0", {3}, &before);
+  for (const char* rule : {"link", "ip-unique"}) {
+    RuleOf(rule, &before)
+        .mutable_findings(0)
+        ->add_subjects()
+        ->set_host("node1");
+  }
   Report after = Healthy();
   Silence(1, &after);
-  EXPECT_THAT(
-      Lines(DiffReports(before, after)),
-      ElementsAre("link node0 device 3: fail to pass: DOWN",
-                  "link node1: fail to none: DOWN",
-                  "ip-unique node0 device 3; node1: fail to none: 10.0.0.1 "
-                  "twice"));
+  EXPECT_THAT(Changes(before, after),
+              ElementsAre("link node0 device 3: FAIL->PASS: DOWN",
+                          "link node1: FAIL->NONE: DOWN",
+                          "ip-unique node0 device 3; node1: FAIL->NONE: "
+                          "twice"));
 }
 
 TEST(DiffReportsTest, ComparesADowngradedFailureAsTheFailureThatItIs) {
-  Report before = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {3}, &before);
-  Report after = Healthy();
-  Find("link", WARN, "DOWN", "node0", {3}, &after).set_downgraded(true);
-  const ReportDiff diff = DiffReports(before, after);
-  EXPECT_THAT(Lines(diff), IsEmpty());
-  EXPECT_THAT(Notes(diff), HasSubstr("the newer one has failures as warnings, "
-                                     "compared as failures, of link"));
-  EXPECT_THAT(Notes(DiffReports(after, after)), IsEmpty());
+  Report after = With("link", WARN, "DOWN", "node0", {3});
+  RuleOf("link", &after).mutable_findings(0)->set_downgraded(true);
+  const Report before = Down("node0", {3});
+  EXPECT_THAT(Changes(before, after), IsEmpty());
+  EXPECT_THAT(Notes(before, after),
+              HasSubstr(Say("diff-downgraded", Say("diff-newer"), "link")));
+  EXPECT_THAT(Notes(after, after), IsEmpty());
 }
 
 TEST(DiffReportsTest, ComparesRulesOfJobsOfOneJobOnly) {
-  Report before = Healthy();
-  before.set_job_id("slurm:1");
-  Find("job-shape", FAIL, "3 devices", "node0", {}, &before);
-  RuleOf("job-shape", &before).set_category("job");
+  Report before = With("job-shape", FAIL, "3 devices", "node0", {});
   Report after = Healthy();
-  after.set_job_id("slurm:1");
-  RuleOf("job-shape", &after).set_category("job");
-  EXPECT_THAT(Lines(DiffReports(before, after)),
-              ElementsAre("job-shape node0: fail to pass: 3 devices"));
+  for (Report* report : {&before, &after}) {
+    report->set_job_id("slurm:1");
+    RuleOf("job-shape", report).set_category("job");
+  }
+  EXPECT_THAT(Changes(before, after),
+              ElementsAre("job-shape node0: FAIL->PASS: 3 devices"));
   after.set_job_id("slurm:2");
-  const ReportDiff diff = DiffReports(before, after);
-  EXPECT_THAT(Lines(diff),
-              ElementsAre("job-shape node0: fail to none: 3 devices"));
-  EXPECT_THAT(Notes(diff), HasSubstr("about job slurm:1 and job slurm:2"));
+  EXPECT_THAT(Changes(before, after),
+              ElementsAre("job-shape node0: FAIL->NONE: 3 devices"));
+  EXPECT_THAT(Notes(before, after),
+              HasSubstr(Say("diff-two-jobs", Say("job", "slurm:1"),
+                            Say("job", "slurm:2"))));
 }
 
 TEST(DiffReportsTest, SaysItsNotesInTheReadersLanguage) {
   Report after = Healthy();
-  after.set_job_servers(1);
-  const InLanguage chinese(Language::kChinese);
-  const ReportDiff diff = DiffReports(Healthy(), after);
-  EXPECT_THAT(Notes(diff), HasSubstr("the reports are about no job and "));
-  EXPECT_THAT(DiffNotes(diff),
-              ElementsAre(HasSubstr("两份报告分别针对无作业和")));
-}
-
-TEST(DiffReportsTest, NotesOtherClustersAndNamespaces) {
-  Report after = Healthy();
   after.set_cluster("other");
   after.set_network_namespace("container:train");
-  EXPECT_THAT(
-      DiffReports(Healthy(), after).notes(),
-      ElementsAre("the reports are of two clusters, demo and other",
-                  "the reports are of two network namespaces, the hosts' own "
-                  "and container:train"));
+  EXPECT_THAT(DiffReports(Healthy(), after).notes(),
+              ElementsAre(Say("diff-two-clusters", "demo", "other"),
+                          Say("diff-two-namespaces", Say("ctl-own"),
+                              "container:train")));
+  Report job = Healthy();
+  job.set_job_servers(1);
+  const InLanguage chinese(Language::kChinese);
+  const ReportDiff diff = DiffReports(Healthy(), job);
+  ASSERT_EQ(diff.notes_size(), 1);
+  EXPECT_EQ(diff.notes(0), EnglishText(diff.notes_words().values(0)));
+  EXPECT_THAT(DiffNotes(diff),
+              ElementsAre(HasSubstr("两份报告分别针对无作业和")));
 }
 
 // Quadratic time in hosts or findings would exceed the test's limit.
@@ -441,36 +416,16 @@ TEST(TurnOfTest, FollowsTheWayThatAStateWent) {
   }
 }
 
-TEST(DiffReportsTest, SaysOfABetterStateWhatIsFoundNow) {
-  Report before = Healthy();
-  Find("link", FAIL, "DOWN", "node0", {3}, &before);
-  Report after = Healthy();
-  Find("link", WARN, "UP at half speed", "node0", {3}, &after);
-  const ReportDiff diff = DiffReports(before, after);
-  EXPECT_THAT(Lines(diff), ElementsAre("link node0 device 3: fail to warn: UP "
-                                       "at half speed (mend it)"));
-  EXPECT_EQ(DiffSummary(diff), "1 better but not resolved");
-}
-
-TEST(DiffReportsTest, NotesThatTheFirstReportIsTheNewerOne) {
-  Report newer = Healthy();
-  newer.set_started_at_ms(2000);
-  Report older = Healthy();
-  older.set_started_at_ms(1000);
-  EXPECT_THAT(Notes(DiffReports(older, newer)), IsEmpty());
-  EXPECT_THAT(Notes(DiffReports(newer, older)),
-              HasSubstr("the first report is the newer one"));
-}
-
 TEST(DiffSummaryTest, SaysMoreThanOneChange) {
   ReportDiff diff;
   diff.set_before_verdict(PASS);
   diff.set_after_verdict(UNKNOWN);
-  EXPECT_EQ(DiffSummary(diff), "verdict unknown, was pass");
+  EXPECT_EQ(DiffSummary(diff), Say("history-verdict", "unknown", "pass"));
   diff.set_spec_changed(true);
   diff.add_hosts_removed("node0");
   diff.add_hosts_removed("node1");
-  EXPECT_EQ(DiffSummary(diff), "2 hosts removed, cluster.yaml changed");
+  EXPECT_EQ(DiffSummary(diff),
+            "2 hosts removed, " + Say("history-spec-changed"));
 }
 
 }  // namespace

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -26,7 +24,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kKeyColumns = 10;
-// A one-line text is cut at 120 when the window's width is not known.
+// A one-line text is cut at 120 columns if the window's width is not known.
 constexpr TableLayout kCutTable = {2, TableLayout::Last::kIsCut, 120};
 constexpr TableLayout kWholeTable = {2, TableLayout::Last::kIsWrapped, 0};
 
@@ -38,17 +36,15 @@ constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
 // The last screen of 24 lines has the answer: repairs, and the verdict.
 constexpr int kRepairLines = 18;
-constexpr int kUnbounded = std::numeric_limits<int>::max();
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
-// The number of findings of each block to print: the first ones, at least one.
+// How many findings of each block to print: the first ones, at least one.
 std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
                           bool verbose) {
   std::vector<size_t> shown(blocks.size());
   size_t left = kFindings;
-  // The worst blocks stand last and take what they need.
+  // The worst blocks are last and take what they need.
   for (size_t i = blocks.size(); i-- > 0;) {
     const size_t all = blocks[i].findings.size();
     const size_t room = std::min(kFindingsPerRule, std::max<size_t>(left, 1));
@@ -95,51 +91,47 @@ class ReportPrinter {
     if (!head.empty()) page_.Wrapped("", head);
     const std::string job = JobText(report_);
     if (!job.empty()) page_.Whole("", page_.Safe(job));
-    if (!report_.network_namespace().empty()) {
-      page_.Whole(
-          "", Say("report-namespace", page_.Safe(report_.network_namespace())));
-    }
+    page_.Optional("report-namespace", report_.network_namespace());
     page_.PrintNotes(report_.notes());
   }
 
-  using Rules = std::vector<const RuleResult*>;
+  Row RuleRow(const RuleResult& rule) const {
+    std::string text =
+        rule.state() == SKIPPED ? rule.skip_reason() : rule.summary();
+    if (IsTrouble(rule.state())) {  // How much it found, and its notes.
+      text = Count(rule.findings_size(), "finding");
+      for (const FindingValue& note : rule.notes()) {
+        text = Say("summary-and-note", text, note);
+      }
+    }
+    return {
+        StateCell(rule.state()), {page_.Safe(rule.rule())}, {page_.Safe(text)}};
+  }
 
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
-    FirstSeen<std::string, Rules> categories;
+    FirstSeen<std::string, std::vector<const RuleResult*>> categories;
     FirstSeen<std::string, size_t> not_run;
-    Rules rules;
     for (const RuleResult& rule : report_.rules()) {
       if (rule.not_run()) {
         ++not_run[rule.skip_reason()];
-        continue;
+      } else {
+        categories[verbose_ ? "" : rule.category()].push_back(&rule);
       }
-      categories[rule.category()].push_back(&rule);
-      rules.push_back(&rule);
     }
-    absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
-      return KnownState(a->state()) > KnownState(b->state());
-    });
     std::vector<Row> rows;
-    if (verbose_) {
-      for (const RuleResult* rule : rules) {
-        std::string text = rule->summary();
-        if (rule->state() == SKIPPED) text = rule->skip_reason();
-        if (IsTrouble(rule->state())) {  // Its notes, with how much it found.
-          text.replace(0, text.find("; "),
-                       Count(rule->findings_size(), "finding"));
-        }
-        rows.push_back({StateCell(rule->state()),
-                        {page_.Safe(rule->rule())},
-                        {page_.Safe(text)}});
-      }
-    } else {
-      for (const auto& [category, of_it] : categories) {
+    for (auto& [category, rules] : categories.items()) {
+      if (!verbose_) {
         rows.push_back(
             {{page_.Safe(category.empty() ? Say("report-other") : category)},
-             {CountsText(CountStates(of_it))}});
+             {CountsText(CountStates(rules))}});
+        continue;
       }
+      absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
+        return KnownState(a->state()) > KnownState(b->state());
+      });
+      for (const RuleResult* rule : rules) rows.push_back(RuleRow(*rule));
     }
     if (!rows.empty()) {
       page_.Title(Say(verbose_ ? "report-every-rule" : "report-rules"));
@@ -156,8 +148,8 @@ class ReportPrinter {
     if (report_.hosts().empty()) return;
     const std::vector<std::string> failing = FailingHosts(report_);
     const HostNames fails(failing.begin(), failing.end());
-    // Worst last; hosts of one state and one reason share a line. One that
-    // fails and has no facts stands in both lines.
+    // Worst last; hosts of one state and one reason share a line. A host that
+    // fails and has no facts is in both lines.
     std::map<std::pair<State, std::string>, std::vector<std::string>> groups;
     for (const HostStatus& host : report_.hosts()) {
       const std::string& reason = host.no_facts_reason();
@@ -175,9 +167,7 @@ class ReportPrinter {
       hidden += group->second.size();
     }
     if (hidden > 0) {
-      page_.out() << "  "
-                  << Say("report-hidden-hosts", Count(hidden, "more host"))
-                  << "\n";
+      page_.Whole("  ", Say("report-hidden-hosts", Count(hidden, "more host")));
     }
     for (auto group = first_shown; group != groups.end(); ++group) {
       const auto& [state, reason] = group->first;
@@ -196,7 +186,7 @@ class ReportPrinter {
     page_.Wrapped(absl::StrCat("    ", Padded(Say(key), kKeyColumns)), text);
   }
 
-  // `why`: empty if it was just printed.
+  // `why`: empty if it has just been printed.
   void PrintFinding(const Finding& finding, absl::string_view why) {
     const std::string subjects = page_.Safe(Who(finding.subjects()));
     for (const std::string& line :
@@ -212,8 +202,8 @@ class ReportPrinter {
     PrintFix(finding);
   }
 
-  // Words are wrapped; a command stands as it is, and further to the left where
-  // it would not fit.
+  // Words are wrapped; a command is unchanged, and further to the left if it
+  // would not fit.
   void PrintFix(const Finding& finding) {
     std::string head =
         absl::StrCat("    ", Padded(Say("report-fix"), kKeyColumns));
@@ -280,7 +270,7 @@ class ReportPrinter {
       for (; i > 0 && overview.blocks[i - 1].state == state; --i) {
         PrintBlock(overview.blocks[i - 1], shown[i - 1]);
       }
-      // Findings with a cause stand behind the known causes.
+      // Findings with a cause follow the known causes.
       for (const auto& [cause, group] : overview.causes) {
         if (group.state == state) PrintCause(cause, group);
       }
@@ -301,7 +291,7 @@ class ReportPrinter {
                                 "  ", page_.Safe(RepairLine(repair))),
                    window > 0 ? std::max(window - 4, 20) : 0);
       for (const std::string& line : lines) {
-        // A command may need more lines of the screen.
+        // A command may need several lines of the screen.
         used += window > 0 ? 1 + (TextColumns(line) + 3) / window : 1;
       }
       const bool fits =
@@ -320,17 +310,14 @@ class ReportPrinter {
 
   void PrintSummary() {
     page_.out() << "\n";
-    const State verdict = KnownState(report_.verdict());
-    if (!report_.error().empty()) {
-      return page_.Sentence(VerdictWord(report_), StatePaint(verdict),
-                            report_.error());
-    }
     page_.Sentence(
-        VerdictWord(report_), StatePaint(verdict),
-        Say("report-summary", CountsText(CountStates(report_.rules())),
-            Count(report_.rules_size(), "rule"),
-            Count(report_.hosts_size(), "host"),
-            ElapsedText(report_.elapsed_ms())));
+        VerdictWord(report_), StatePaint(report_.verdict()),
+        !report_.error().empty()
+            ? report_.error()
+            : Say("report-summary", CountsText(CountStates(report_.rules())),
+                  Count(report_.rules_size(), "rule"),
+                  Count(report_.hosts_size(), "host"),
+                  ElapsedText(report_.elapsed_ms())));
   }
 
   const Report& report_;
@@ -346,9 +333,6 @@ constexpr int kReasonColumns = 100;
 constexpr int kFailingColumns = 160;
 constexpr int kErrorColumns = 300;
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
-using HostNames = std::set<std::string>;
-
 // True if it only says that these hosts are absent.
 bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
   return !subjects.empty() &&
@@ -357,11 +341,11 @@ bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
          });
 }
 
-// Reasons of the verdict beside absent hosts, most important first.
+// Reasons for the verdict besides absent hosts, most important first.
 std::vector<std::string> Reasons(const Report& report, State verdict) {
   HostNames absent;
-  for (const HostStatus& host : report.hosts()) {
-    if (!host.no_facts_reason().empty()) absent.insert(host.host());
+  for (const auto& [why, hosts] : SilentHosts(report)) {
+    absent.insert(hosts.begin(), hosts.end());
   }
   FindingOverview overview = ArrangeFindings(report);
   absl::c_stable_sort(overview.blocks,
@@ -383,7 +367,7 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
                                    Part(": ", first.observed())));
   }
   for (const auto& [cause, group] : overview.causes) {
-    // A consequence of a failure is not printed beside it.
+    // A failure's consequence is not printed beside it.
     const bool is_told = verdict != UNKNOWN && !reasons.empty();
     if (group.state != verdict || is_told ||
         IsOnlyAbout(absent, group.subjects)) {
@@ -392,13 +376,6 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
     reasons.push_back(CauseText(cause, group, 1, 40));
   }
   return reasons;
-}
-
-// "server[0-3]: no answer: never attached", in the report's order.
-std::vector<std::string> AbsentReasons(const Report& report) {
-  return Each<std::string>(SilentHosts(report), [](const auto& silent) {
-    return absl::StrCat(HostsText(silent.second, 40), ": ", silent.first);
-  });
 }
 
 }  // namespace
@@ -441,7 +418,10 @@ std::string ReportShort(const Report& report, bool utf8) {
       hosts.empty() ? Say("short-counts", VerdictWord(report), counts)
                     : Say("short-on", VerdictWord(report), hosts, counts));
   std::vector<std::string> reasons = Reasons(report, verdict);
-  std::vector<std::string> absent = AbsentReasons(report);
+  std::vector<std::string> absent =
+      Each<std::string>(SilentHosts(report), [](const auto& silent) {
+        return absl::StrCat(HostsText(silent.second, 40), ": ", silent.first);
+      });
   const size_t all = reasons.size() + absent.size();
   // One group of absent hosts is always named.
   if (!absent.empty()) {

@@ -5,8 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/report/message_json.h"
 #include "config/values/version.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
@@ -15,6 +17,8 @@ namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Style Window() {
   Style style;
@@ -30,16 +34,18 @@ std::string Table(const Report& report, const Style& style,
   return out.str();
 }
 
-class ReportTableGoldenTest : public testing::TestWithParam<const char*> {};
+class ReportGoldenTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(ReportTableGoldenTest, PrintsAsInTheFile) {
+TEST_P(ReportGoldenTest, PrintsAsInTheFiles) {
   const std::string name = absl::StrCat("reports/", GetParam());
   const Report report = GoldenMessage<Report>(name);
   ExpectGolden(absl::StrCat(name, ".table"), Table(report, Window()));
   ExpectGolden(absl::StrCat(name, ".ascii"), Table(report, Style()));
+  ExpectGolden(absl::StrCat(name, ".short"), ReportShort(report, true) + "\n");
+  ExpectGolden(absl::StrCat(name, ".json"), MessageJson(report));
 }
 
-INSTANTIATE_TEST_SUITE_P(Reports, ReportTableGoldenTest,
+INSTANTIATE_TEST_SUITE_P(Reports, ReportGoldenTest,
                          testing::Values("pass", "fail", "hostile", "job",
                                          "no_verdict"),
                          [](const auto& info) {
@@ -49,96 +55,29 @@ INSTANTIATE_TEST_SUITE_P(Reports, ReportTableGoldenTest,
 TEST(ReportTableTest, LetsNoHostWriteToTheTerminalWhatItLikes) {
   const Report report = GoldenMessage<Report>("reports/hostile");
   for (const Style& style : {Window(), Style()}) {
-    const std::string table = Table(report, style);
-    EXPECT_EQ(table.find('\x1b'), std::string::npos);
-    EXPECT_EQ(table.find('\r'), std::string::npos);
-    EXPECT_EQ(table.find("\nPASS"), std::string::npos);
+    for (const char* text : {"\x1b", "\r", "\nPASS"}) {
+      EXPECT_THAT(Table(report, style), Not(HasSubstr(text)));
+    }
   }
 }
 
-TEST(ReportTableTest, StaysInsideTheWindowButForCommands) {
+TEST(ReportTableTest, StaysInsideTheWindowAndColoursStates) {
   Report report = GoldenMessage<Report>("reports/fail");
+  Style style = Window();
+  style.color = true;
+  const std::string table = Table(report, style);
+  EXPECT_THAT(table, HasSubstr("\x1b[31m× fail   \x1b[0m"));
+  EXPECT_THAT(table, HasSubstr("\x1b[33m‼ warn   \x1b[0m"));
+  // But for commands.
   for (RuleResult& rule : *report.mutable_rules()) {
     for (Finding& finding : *rule.mutable_findings()) finding.clear_fix();
   }
-  Style style = Window();
+  style = Window();
   style.width = 60;
   for (const absl::string_view line :
        absl::StrSplit(Table(report, style), '\n')) {
     EXPECT_LE(TextColumns(line), 60) << line;
   }
-}
-
-TEST(ReportTableTest, ColoursStatesWithoutLosingTheWord) {
-  Style style = Window();
-  style.color = true;
-  const std::string table = Table(GoldenMessage<Report>("reports/fail"), style);
-  EXPECT_NE(table.find("\x1b[31m× fail   \x1b[0m"), std::string::npos);
-  EXPECT_NE(table.find("\x1b[33m‼ warn   \x1b[0m"), std::string::npos);
-}
-
-// 1,152 servers whose every device is down, each finding on its own.
-Report ManyFindings() {
-  Report report;
-  report.set_schema_version(kReportSchemaVersion);
-  report.set_verdict(FAIL);
-  for (int rule_number = 0; rule_number < 30; ++rule_number) {
-    RuleResult& rule = *report.add_rules();
-    rule.set_rule(absl::StrCat("rule-", rule_number));
-    rule.set_category("device");
-    rule.set_state(FAIL);
-    for (int host = 0; host < 1152; ++host) {
-      Finding& finding = *rule.add_findings();
-      finding.set_state(FAIL);
-      finding.set_observed(absl::StrCat("value ", host));
-      Subject& subject = *finding.add_subjects();
-      subject.set_host(absl::StrCat("odd", host * 7, "-", host % 5));
-      subject.add_devices(host % 8);
-    }
-  }
-  for (int host = 0; host < 1152; ++host) {
-    HostStatus& status = *report.add_hosts();
-    status.set_host(absl::StrCat("odd", host * 7, "-", host % 5));
-    status.set_no_facts_reason(absl::StrCat("reason ", host));
-  }
-  return report;
-}
-
-TEST(ReportTableTest, StaysReadableWithThirtyThousandFindings) {
-  const std::string table = Table(ManyFindings(), Window());
-  // Below it, the names of all failing hosts are wrapped, not cut.
-  const size_t hosts = table.find("\nHosts\n");
-  ASSERT_NE(hosts, std::string::npos);
-  const std::vector<std::string> lines =
-      absl::StrSplit(table.substr(0, hosts), '\n');
-  EXPECT_LT(lines.size(), 300u) << table;
-  EXPECT_NE(table.find("and 1151 more findings (--verbose has all)"),
-            std::string::npos);
-  EXPECT_NE(table.find("more hosts; --verbose has all"), std::string::npos);
-  EXPECT_NE(table.find("rule-29"), std::string::npos);
-}
-
-TEST(ReportTableTest, SummarisesAPassThatLeftSomethingOut) {
-  Report report;
-  report.set_verdict(PASS);
-  report.add_hosts()->set_host("server0");
-  RuleResult* const rule = report.add_rules();
-  rule->set_rule("lldp");
-  rule->set_category("device");
-  rule->set_state(PASS);
-  rule->set_summary("7 devices on 1 host");
-  Finding* const skipped = rule->add_findings();
-  skipped->set_state(SKIPPED);
-  skipped->set_caused_by("link");
-  skipped->add_subjects()->set_host("server0");
-  const std::string table = Table(report, Window(), /*verbose=*/true);
-  EXPECT_NE(table.find("lldp  7 devices on 1 host"), std::string::npos)
-      << table;
-}
-
-TEST(ReportTableTest, PrintsAnEmptyReportAsOneWithoutVerdict) {
-  EXPECT_EQ(Table(Report(), Style()),
-            "\nUNKNOWN: no rule was judged of 0 rules; 0 hosts in 0 s\n");
 }
 
 RuleResult& AddRule(Report& report, const std::string& name) {
@@ -155,6 +94,59 @@ Finding& AddFinding(RuleResult& rule, State state, const std::string& host) {
   return finding;
 }
 
+HostStatus& AddHost(Report& report, State state, const std::string& host) {
+  HostStatus& status = *report.add_hosts();
+  status.set_host(host);
+  status.set_state(state);
+  return status;
+}
+
+// 1,152 servers whose every device is down, each finding on its own.
+Report ManyFindings() {
+  Report report;
+  report.set_schema_version(kReportSchemaVersion);
+  report.set_verdict(FAIL);
+  for (int host = 0; host < 1152; ++host) {
+    const std::string name = absl::StrCat("odd", host * 7, "-", host % 5);
+    AddHost(report, STATE_UNSPECIFIED, name)
+        .set_no_facts_reason(absl::StrCat("reason ", host));
+    for (int number = 0; number < 30; ++number) {
+      if (host == 0) AddRule(report, absl::StrCat("rule-", number));
+      RuleResult& rule = *report.mutable_rules(number);
+      rule.set_state(FAIL);
+      Finding& finding = AddFinding(rule, FAIL, name);
+      finding.set_observed(absl::StrCat("value ", host));
+      finding.mutable_subjects(0)->add_devices(host % 8);
+    }
+  }
+  return report;
+}
+
+TEST(ReportTableTest, StaysReadableWithThirtyThousandFindings) {
+  const std::string table = Table(ManyFindings(), Window());
+  // Below it, the names of all failing hosts are wrapped, not cut.
+  const size_t hosts = table.find("\nHosts\n");
+  ASSERT_NE(hosts, std::string::npos);
+  const std::vector<std::string> lines =
+      absl::StrSplit(table.substr(0, hosts), '\n');
+  EXPECT_LT(lines.size(), 300u) << table;
+  const std::string more =
+      Say("report-more-findings", Counted(1151, "more finding"), "");
+  // The names are on the next lines.
+  EXPECT_THAT(table, HasSubstr(Say("report-and") +
+                               more.substr(0, more.find_last_not_of(' ') + 1)));
+  EXPECT_THAT(table, HasSubstr(Say("report-hidden-hosts", "more hosts")));
+  EXPECT_THAT(table, HasSubstr("rule-29"));
+}
+
+TEST(ReportTableTest, PrintsAnEmptyReportAsOneWithoutVerdict) {
+  EXPECT_EQ(Table(Report(), Style()),
+            "\nUNKNOWN: " +
+                Say("report-summary", Say("counts-none"), Counted(0, "rule"),
+                    Counted(0, "host"), "0 s") +
+                "\n");
+}
+
 // The heads of the blocks of findings, and the lines for omitted ones.
 std::vector<std::string> Heads(const Report& report) {
   std::vector<std::string> heads;
@@ -169,13 +161,17 @@ std::vector<std::string> Heads(const Report& report) {
   return heads;
 }
 
-TEST(FindingsTest, PutsTheWorstFirst) {
+TEST(FindingsTest, PutsTheWorstFirstAndSplitsARuleByState) {
   Report report;
-  AddFinding(AddRule(report, "a"), FAIL, "s0");
+  RuleResult& a = AddRule(report, "a");
+  AddFinding(a, FAIL, "s0");
   AddFinding(AddRule(report, "b"), WARN, "s0");
   AddFinding(AddRule(report, "c"), UNKNOWN, "s0");
   EXPECT_THAT(Heads(report),
               ElementsAre("x fail     a", "? unknown  c", "! warn     b"));
+  AddFinding(*report.mutable_rules(0), UNKNOWN, "s1");
+  EXPECT_THAT(Heads(report),
+              testing::IsSupersetOf({"x fail     a", "? unknown  a"}));
 }
 
 TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
@@ -184,67 +180,60 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
     RuleResult& rule = AddRule(report, absl::StrCat("rule-", state));
     rule.set_category("device");
     rule.set_state(state);
-    rule.set_summary(state == FAIL ? "8 devices; not told by 1" : "8 devices");
+    rule.set_summary("8 devices");
   }
+  *report.mutable_rules(1)->add_notes() = Worded("roce-unused");
   AddRule(report, "skew").set_category("cluster");
   report.mutable_rules(4)->set_state(PASS);
-  EXPECT_NE(Table(report, Style())
-                .find("\nRules; --verbose has each\n"
-                      "  device   1 failed, 2 passed, 1 skipped\n"
-                      "  cluster  1 passed\n"),
-            std::string::npos)
-      << Table(report, Style());
+  EXPECT_THAT(Table(report, Style()),
+              HasSubstr("\nRules; --verbose has each\n"
+                        "  device   1 failed, 2 passed, 1 skipped\n"
+                        "  cluster  1 passed\n"));
   const std::string all = Table(report, Style(), /*verbose=*/true);
-  EXPECT_NE(all.find("\nRules\n"
-                     "  x fail     rule-5  0 findings; not told by 1\n"
-                     "  - skipped  rule-2"),
-            std::string::npos)
-      << all;
-  EXPECT_NE(all.find("  + pass     rule-1  8 devices\n"
-                     "  + pass     skew"),
-            std::string::npos)
-      << all;
+  EXPECT_THAT(all, HasSubstr("\nRules\n"
+                             "  x fail     rule-5  0 findings; " +
+                             Say("roce-unused") + "\n  - skipped  rule-2"));
+  EXPECT_THAT(all, HasSubstr("  + pass     rule-1  8 devices\n"
+                             "  + pass     skew"));
+  const InLanguage chinese(Language::kChinese);
+  Style style;
+  style.utf8 = true;
+  EXPECT_THAT(Table(report, style, /*verbose=*/true),
+              HasSubstr(Say("roce-unused")));
 }
 
 TEST(ReportTableTest, VerboseShowsWholeSummaries) {
   Report report;
-  AddRule(report, "job-script").set_state(PASS);
+  RuleResult& rule = AddRule(report, "job-script");
+  rule.set_state(PASS);
   const std::string last = "what the last word says";
-  report.mutable_rules(0)->set_summary(
+  rule.set_summary(
       absl::StrCat("read train.py; ", std::string(150, 'x'), " ", last));
-  EXPECT_NE(Table(report, Style(), /*verbose=*/true).find(last),
-            std::string::npos);
+  // A pass that left something out has its summary, too.
+  AddFinding(rule, SKIPPED, "server0").set_caused_by("link");
+  const std::string table = Table(report, Style(), /*verbose=*/true);
+  EXPECT_THAT(table, HasSubstr("job-script  read train.py; "));
+  EXPECT_THAT(table, HasSubstr(last));
 }
 
 TEST(OneCauseOneHeadlineTest, WhatFollowsHasNoBlockOfItsOwn) {
   Report report;
-  AddFinding(AddRule(report, "link"), FAIL, "s0");
-  AddFinding(AddRule(report, "net-health"), FAIL, "s0").set_caused_by("link");
-  EXPECT_THAT(Heads(report), ElementsAre("x fail     link",
-                                         "x fail     1 rule because of "
-                                         "link on s0: net-health"));
-  const std::string all = Table(report, Style(), /*verbose=*/true);
-  EXPECT_NE(all.find("x fail     net-health\n"), std::string::npos) << all;
-}
-
-TEST(OneCauseOneHeadlineTest, AFailureOfAnotherDeviceKeepsItsBlock) {
-  Report report;
-  AddFinding(AddRule(report, "link"), FAIL, "s0")
-      .mutable_subjects(0)
-      ->add_devices(1);
+  Finding& link = AddFinding(AddRule(report, "link"), FAIL, "s0");
   Finding& health = AddFinding(AddRule(report, "net-health"), FAIL, "s0");
   health.set_caused_by("link");
+  EXPECT_THAT(
+      Heads(report),
+      ElementsAre("x fail     link",
+                  "x fail     " +
+                      Say("report-because", Counted(1, "rule"), "link", "s0") +
+                      ": net-health"));
+  EXPECT_THAT(Table(report, Style(), /*verbose=*/true),
+              HasSubstr("x fail     net-health\n"));
+  // A failure of another device keeps its block.
+  link.mutable_subjects(0)->add_devices(1);
   health.mutable_subjects(0)->add_devices(2);
   EXPECT_THAT(Heads(report),
               ElementsAre("x fail     link", "x fail     net-health"));
-}
-
-TEST(FindingsTest, SplitsARuleByState) {
-  Report report;
-  RuleResult& rule = AddRule(report, "link");
-  AddFinding(rule, FAIL, "s0");
-  AddFinding(rule, UNKNOWN, "s1");
-  EXPECT_THAT(Heads(report), ElementsAre("x fail     link", "? unknown  link"));
 }
 
 TEST(FindingsTest, GathersUnknownFindingsUnderTheirCause) {
@@ -254,8 +243,10 @@ TEST(FindingsTest, GathersUnknownFindingsUnderTheirCause) {
   AddFinding(lldp, UNKNOWN, "s0").set_caused_by("hccn-tool");
   AddFinding(lldp, UNKNOWN, "s1").set_caused_by("hccn-tool");
   EXPECT_THAT(Heads(report),
-              ElementsAre("? unknown  2 rules because of hccn-tool on s[0-1]: "
-                          "link, lldp"));
+              ElementsAre("? unknown  " +
+                          Say("report-because", Counted(2, "rule"), "hccn-tool",
+                              "s[0-1]") +
+                          ": link, lldp"));
 }
 
 TEST(FindingsTest, ShowsOneOfEachRuleAndTheWorstRulesMore) {
@@ -270,19 +261,16 @@ TEST(FindingsTest, ShowsOneOfEachRuleAndTheWorstRulesMore) {
   const std::vector<std::string> heads = Heads(report);
   ASSERT_EQ(heads.size(), 20u);
   const std::string four =
-      "  and 96 more findings (--verbose has all): s[4-99]";
+      "  and " +
+      Say("report-more-findings", Counted(96, "more finding"), "s[4-99]");
   EXPECT_EQ(heads[1], four) << heads[0];
   EXPECT_EQ(heads[11], four) << heads[10];
-  const std::string one = "  and 99 more findings (--verbose has all): s[1-99]";
+  const std::string one =
+      "  and " +
+      Say("report-more-findings", Counted(99, "more finding"), "s[1-99]");
   EXPECT_EQ(heads[13], one) << heads[12];
   EXPECT_EQ(heads[18], "! warn     rule-0");
   EXPECT_EQ(heads[19], one);
-}
-
-void AddHost(Report& report, State state, const std::string& host) {
-  HostStatus& status = *report.add_hosts();
-  status.set_host(host);
-  status.set_state(state);
 }
 
 // A report in which thirty rules are unknown, and one fails on every host with
@@ -305,16 +293,16 @@ Report UnknownsAndFailures(int hosts) {
 
 TEST(CheckReportTest, ShowsFailuresBeforeUnknownsTakeTheRoom) {
   const std::string table = Table(UnknownsAndFailures(4), Style());
-  EXPECT_NE(table.find("value 3"), std::string::npos) << table;
-  EXPECT_EQ(table.find("more finding (--verbose has all): s9"),
-            std::string::npos);
+  EXPECT_THAT(table, HasSubstr("value 3"));
+  EXPECT_THAT(
+      table, Not(HasSubstr(Say("report-more-findings", "more finding", "s9"))));
 }
 
 TEST(CheckReportTest, NeverLeavesOutAFailingHost) {
   const std::string few = Table(UnknownsAndFailures(6), Style());
-  EXPECT_NE(few.find("and 2 more findings (--verbose has all): s[16,25]"),
-            std::string::npos)
-      << few;
+  EXPECT_THAT(few,
+              HasSubstr("and " + Say("report-more-findings",
+                                     Counted(2, "more finding"), "s[16,25]")));
   // The window is too small for all folded names.
   const std::string many = Table(UnknownsAndFailures(1152), Window());
   const size_t line = many.find("× fail     s[0-1,4,9,");
@@ -327,29 +315,26 @@ TEST(CheckReportTest, NeverLeavesOutAFailingHost) {
     EXPECT_LE(TextColumns(each), Window().width) << each;
   }
   for (int i = 3; i < 1152; ++i) {
-    EXPECT_NE(fails.find(absl::StrCat(",", i * i, ",")), std::string::npos)
-        << i;
+    EXPECT_THAT(fails, HasSubstr(absl::StrCat(",", i * i, ",")));
   }
 }
 
 TEST(CheckReportTest, NamesAFailingHostThatHasNoFacts) {
   Report report;
   AddFinding(AddRule(report, "ip-unique"), FAIL, "s1");
-  AddHost(report, UNKNOWN, "s1");
-  report.mutable_hosts(0)->set_no_facts_reason("no answer");
+  AddHost(report, UNKNOWN, "s1").set_no_facts_reason("no answer");
   const std::string table = Table(report, Style());
-  EXPECT_NE(table.find("? unknown  s1: no answer"), std::string::npos) << table;
-  EXPECT_NE(table.find("x fail     s1\n"), std::string::npos) << table;
+  EXPECT_THAT(table, HasSubstr("? unknown  s1: no answer"));
+  EXPECT_THAT(table, HasSubstr("x fail     s1\n"));
 }
 
 TEST(CheckReportTest, ShowsAllWhenVerbose) {
   const std::string table =
       Table(UnknownsAndFailures(300), Style(), /*verbose=*/true);
   for (int i = 0; i < 300; ++i) {
-    EXPECT_NE(table.find(absl::StrCat("value ", i, "\n")), std::string::npos)
-        << i;
+    EXPECT_THAT(table, HasSubstr(absl::StrCat("value ", i, "\n")));
   }
-  EXPECT_EQ(table.find("--verbose"), std::string::npos);
+  EXPECT_THAT(table, Not(HasSubstr("--verbose")));
 }
 
 TEST(FindingsTest, CallsABlockDowngradedOnlyIfAllOfItIs) {
@@ -357,7 +342,7 @@ TEST(FindingsTest, CallsABlockDowngradedOnlyIfAllOfItIs) {
   RuleResult& rule = AddRule(report, "a");
   AddFinding(rule, WARN, "s0").set_downgraded(true);
   EXPECT_THAT(Heads(report),
-              ElementsAre("! warn     a (downgraded from fail)"));
+              ElementsAre("! warn     a " + Say("report-downgraded")));
   AddFinding(rule, WARN, "s1");
   EXPECT_THAT(Heads(report), ElementsAre("! warn     a"));
 }

@@ -3,6 +3,8 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "config/report/finding_overview.h"
 #include "config/values/version.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -31,14 +33,11 @@ State SupportedVerdict(const Report& report) {
 
 std::vector<std::string> FailingHosts(const Report& report) {
   std::set<std::string> named;
-  for (const RuleResult& rule : report.rules()) {
-    for (const Finding& finding : rule.findings()) {
-      if (finding.state() != FAIL) continue;
-      for (const Subject& subject : finding.subjects()) {
-        if (!subject.host().empty()) named.insert(subject.host());
-      }
+  ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
+    if (finding.state() == FAIL && !subject.host().empty()) {
+      named.insert(subject.host());
     }
-  }
+  });
   std::vector<std::string> hosts;
   for (const HostStatus& host : report.hosts()) {
     if (named.erase(host.host()) > 0 || host.state() == FAIL) {
@@ -62,11 +61,11 @@ FindingValue CountsWords(const Counts& counts) {
   return texts.empty() ? Worded("counts-none") : Listed(texts, texts.size());
 }
 
-std::string StandingWord(const ApplyReport& report) {
+Standing StandingOf(const ApplyReport& report) {
   constexpr ApplyResult::Outcome kClean[] = {
       ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO, ApplyResult::UNDONE,
       ApplyResult::REFUSED, ApplyResult::NOT_STARTED};
-  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return "";
+  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return {};
   bool taken_back = false, stays = false;
   for (const ApplyResult& host : report.hosts()) {
     const ApplyResult::Outcome outcome = host.outcome();
@@ -74,35 +73,43 @@ std::string StandingWord(const ApplyReport& report) {
                   outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
     stays |= !absl::c_linear_search(kClean, outcome);
   }
-  if (taken_back) return stays ? "partly rolled back" : "rolled back";
+  if (taken_back) {
+    return stays ? Standing::kPartlyRolledBack : Standing::kRolledBack;
+  }
   const Confirmation& confirmation = report.confirmation();
   const bool confirmed = report.outcome() == ApplyReport::SUCCEEDED &&
                          confirmation.state() == Confirmation::CONFIRMED;
-  return !confirmed                      ? ""
-         : confirmation.untold().empty() ? "confirmed"
-                                         : "not confirmed everywhere";
+  return !confirmed                      ? Standing()
+         : confirmation.untold().empty() ? Standing::kConfirmed
+                                         : Standing::kNotConfirmedEverywhere;
+}
+
+std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome) {
+  constexpr const char* kNames[] = {"", "rolled back", "partly rolled back",
+                                    "confirmed", "not confirmed everywhere"};
+  // A run that ended has an outcome.
+  if (outcome == ApplyReport::OUTCOME_UNSPECIFIED) {
+    outcome = ApplyReport::INTERRUPTED;
+  }
+  return standing == Standing::kAsTheRunEnded
+             ? absl::AsciiStrToLower(ApplyReport::Outcome_Name(outcome))
+             : kNames[static_cast<int>(standing)];
 }
 
 FindingValue ConfirmedWords(const Confirmation& confirmation) {
-  const auto& untold = confirmation.untold();
-  const std::string names = HostsText({untold.begin(), untold.end()}, 60);
-  return Worded(untold.empty()                    ? "apply-confirmed"
+  return Worded(confirmation.untold().empty()     ? "apply-confirmed"
                 : confirmation.deadlines_passed() ? "apply-confirmed-reverts"
                                                   : "apply-confirmed-untold",
-                ActorName(confirmation.confirmed_by()), names);
+                ActorName(confirmation.confirmed_by()),
+                HostsText(confirmation.untold(), 60));
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {
-  switch (KnownState(verdict)) {
-    case PASS:
-      return kExitPass;
-    case WARN:
-      return fail_on == FailOn::kWarn ? kExitFail : kExitPass;
-    case FAIL:
-      return kExitFail;
-    default:
-      return fail_on == FailOn::kFail ? kExitNoVerdict : kExitFail;
-  }
+  constexpr State kLowest[] = {WARN, UNKNOWN, FAIL};  // By FailOn.
+  State state = KnownState(verdict);
+  if (state == SKIPPED) state = UNKNOWN;
+  if (state >= kLowest[static_cast<size_t>(fail_on)]) return kExitFail;
+  return state == UNKNOWN ? kExitNoVerdict : kExitPass;
 }
 
 ExitStatus ExitStatusOf(const absl::Status& failure) {

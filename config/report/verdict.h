@@ -22,31 +22,33 @@ namespace clusterd {
 // and never better than Report.verdict.
 State SupportedVerdict(const Report& report);
 
-// Every host that is failed or that a failed finding names, whatever its own
-// state is: those of report.hosts in its order, then any others.
+// Every host that has failed or that a failed finding names, whatever its own
+// state: those of report.hosts in its order, then any others.
 std::vector<std::string> FailingHosts(const Report& report);
 
-// "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
+// "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; omits zeros.
 FindingValue CountsWords(const Counts& counts);
 inline std::string CountsText(const Counts& counts) {
   return ValueText(CountsWords(counts));
 }
 
-// The state of an apply since its run ended, as the outcome of its entry in the
-// history, in English:
-//   "rolled back"         it was rolled back, and no host keeps any of it
-//   "partly rolled back"  it was rolled back, and a host has or may have some
-//   "confirmed"           it would have been rolled back, and stays
-//   "not confirmed everywhere"  so, but a host was not reached and reverts it
-// Empty: the outcome of the run says it all.
-std::string StandingWord(const ApplyReport& report);
+// The state of an apply since its run ended.
+enum class Standing {
+  kAsTheRunEnded,
+  kRolledBack,              // No host keeps any of it.
+  kPartlyRolledBack,        // A host has or may have some of it.
+  kConfirmed,               // It would have been rolled back, and stays.
+  kNotConfirmedEverywhere,  // So, but a host was not reached and reverts it.
+};
+Standing StandingOf(const ApplyReport& report);
+
+// HistoryEntry.outcome of an apply: "rolled back", or of its run "succeeded";
+// "interrupted" for none.
+std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome);
 
 // "confirmed by ann", with "; not yet notified: node07", or after the deadlines
 // "; will roll back when reconnected: node07".
 FindingValue ConfirmedWords(const Confirmation& confirmation);
-inline std::string ConfirmedText(const Confirmation& confirmation) {
-  return ValueText(ConfirmedWords(confirmation));
-}
 
 enum ExitStatus {
   kExitPass = 0,       // Pass, or warnings only.

@@ -58,6 +58,7 @@ struct RuleFinding {
   absl::string_view moving;        // "age/counter".
   bool by_hand;
   bool holds_alone;
+  bool fix_names_tool;  // A command line of hccn_tool.
 
   const FindingText& text() const {
     return CurrentLanguage() == Language::kChinese ? chinese : english;
@@ -77,6 +78,7 @@ struct Rule {
   // found, and those that may fix it when set elsewhere.
   absl::string_view fixed_by;
   absl::string_view possible_causes;
+  absl::string_view codes;  // Error codes that it leads to: "EI0006/EI0014".
   // It is about the devices' RoCE ports.
   bool needs_roce;
   // It is about the judged job.

@@ -313,7 +313,10 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
     }
     if (host.facts->conflict().empty()) continue;
     report.Add(host, "two-machines",
-               PrintableText(host.facts->conflict(), kMaxConflictBytes));
+               host.facts->has_conflict_words()
+                   ? PrintableWords(host.facts->conflict_words())
+                   : ToFindingValue(PrintableText(host.facts->conflict(),
+                                                  kMaxConflictBytes)));
   }
 }
 

@@ -1,7 +1,6 @@
 // Checks that hosts still are as applies left them. The facts say what drifted
 // (config/plan/applied_drift.h); the rule explains it.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,9 +8,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "config/plan/named_facts.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/words/number_text.h"
@@ -26,8 +25,6 @@ constexpr int kMaxDriftsOfHost = 512;
 // A firewall may open many ports to many addresses.
 constexpr size_t kMaxRulesShown = 8;
 constexpr size_t kMaxWhyBytes = 600;
-
-constexpr char kLetsIn[] = ": lets in ";
 
 // Hosts run one apply minutes apart: the first start stands for all, so that
 // equal findings of many hosts read the same.
@@ -81,10 +78,8 @@ using Group = std::vector<const AppliedDrift*>;
 
 // True if both are one finding: ports of one firewall and apply.
 bool AreOneGroup(const AppliedDrift& a, const AppliedDrift& b) {
-  const size_t end = a.target().find(kLetsIn);
-  return end != std::string::npos && a.apply_id() == b.apply_id() &&
-         a.target().substr(0, end) ==
-             b.target().substr(0, b.target().find(kLetsIn));
+  return a.has_opened() && b.has_opened() && a.apply_id() == b.apply_id() &&
+         a.opened().program() == b.opened().program();
 }
 
 std::vector<Group> Grouped(
@@ -99,26 +94,23 @@ std::vector<Group> Grouped(
   return groups;
 }
 
-// "firewalld: lets in 22-22/tcp from 10.0.0.1/32" gives "22/tcp from …".
-std::string PortsText(const AppliedDrift& drift) {
-  std::string rule =
-      drift.target().substr(drift.target().find(kLetsIn) + strlen(kLetsIn));
-  const std::vector<std::string> ports =
-      absl::StrSplit(rule.substr(0, rule.find('/')), '-');
-  if (ports.size() == 2 && ports[0] == ports[1]) {
-    rule.erase(0, ports[0].size() + 1);
-  }
-  return PrintableText(rule);
+// "22/tcp from 10.0.0.1/32".
+std::string PortsText(const AllowedPort& port) {
+  const bool is_one = port.first_port() == port.last_port();
+  return PrintableText(absl::StrCat(
+      port.first_port(), is_one ? "" : absl::StrCat("-", port.last_port()), "/",
+      port.protocol(), " from ", port.source()));
 }
 
 // The ports that were opened; for any other target, the value that was set.
 FindingValue AppliedWords(const Group& group) {
   const AppliedDrift& first = *group.front();
-  const size_t end = first.target().find(kLetsIn);
-  if (end != std::string::npos) {
+  if (first.has_opened()) {
     std::vector<std::string> ports;
-    for (const AppliedDrift* drift : group) ports.push_back(PortsText(*drift));
-    return Worded("ports-let-in", PrintableText(first.target().substr(0, end)),
+    for (const AppliedDrift* drift : group) {
+      ports.push_back(PortsText(drift->opened().port()));
+    }
+    return Worded("ports-let-in", FirewallName(first.opened().program()),
                   Listed(ports, kMaxRulesShown));
   }
   if (first.to().empty()) return Worded("what-was-set");
@@ -126,13 +118,14 @@ FindingValue AppliedWords(const Group& group) {
 }
 
 FindingValue WhyWords(const AppliedDrift& drift) {
-  const bool is_text = drift.fact().empty();
-  absl::string_view fact = is_text ? drift.why() : drift.fact();
+  if (drift.fact().empty()) {
+    return ToFindingValue(PrintableText(drift.why(), kMaxWhyBytes));
+  }
   // The subject names the device, and without it devices fold.
+  absl::string_view fact = drift.fact();
   if (drift.devices_size() == 1) {
     absl::ConsumePrefix(&fact, absl::StrCat("device ", drift.devices(0), ": "));
   }
-  if (is_text) return ToFindingValue(PrintableText(fact, kMaxWhyBytes));
   return DriftWords(PrintableText(fact, kMaxWhyBytes),
                     PrintableText(drift.now(), kMaxWhyBytes),
                     PrintableText(drift.was(), kMaxWhyBytes));
@@ -177,7 +170,10 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
     }
     if (!fact.value().unfinished().empty()) {
       report.Add(host, "half-made",
-                 PrintableText(fact.value().unfinished(), kMaxWhyBytes));
+                 fact.value().has_unfinished_words()
+                     ? PrintableWords(fact.value().unfinished_words())
+                     : ToFindingValue(PrintableText(fact.value().unfinished(),
+                                                    kMaxWhyBytes)));
     }
     for (const Group& group : Grouped(fact.value().drifts())) {
       const AppliedDrift& drift = *group.front();

@@ -1,24 +1,11 @@
 #include "config/rules/error_codes.h"
 
-#include "absl/strings/match.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "config/words/words.h"
 
 namespace clusterd {
-namespace {
-
-bool NamesCode(const Rule& rule, absl::string_view code) {
-  const RuleText& words = rule.english;
-  std::string text = absl::StrCat(words.title, "\n", words.fails_when, "\n",
-                                  words.why, "\n", words.fix);
-  for (const RuleFinding& finding : rule.findings) {
-    absl::StrAppend(&text, "\n", finding.english.why, "\n",
-                    finding.english.fix);
-  }
-  return absl::StrContains(text, code);
-}
-
-}  // namespace
 
 std::string ErrorCodeMeaning(absl::string_view code) {
   const FindingValue meaning = Term(absl::StrCat("code-", code));
@@ -28,7 +15,11 @@ std::string ErrorCodeMeaning(absl::string_view code) {
 std::vector<const Rule*> RulesOfErrorCode(absl::string_view code) {
   std::vector<const Rule*> rules;
   for (const Rule& rule : RuleCatalogue()) {
-    if (rule.name == code || NamesCode(rule, code)) rules.push_back(&rule);
+    const std::vector<absl::string_view> codes =
+        absl::StrSplit(rule.codes, '/', absl::SkipEmpty());
+    if (rule.name == code || absl::c_linear_search(codes, code)) {
+      rules.push_back(&rule);
+    }
   }
   return rules;
 }

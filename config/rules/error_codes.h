@@ -15,8 +15,8 @@ namespace clusterd {
 // config/words/texts/codes.textproto; releases have renumbered some codes.
 std::string ErrorCodeMeaning(absl::string_view code);
 
-// The rules whose texts, or those of one of their findings, name the code,
-// since their failure leads to it; in the catalogue's order.
+// The rules whose failure leads to the code, as their rows say, and the rule of
+// that name; in the catalogue's order.
 std::vector<const Rule*> RulesOfErrorCode(absl::string_view code);
 
 }  // namespace clusterd

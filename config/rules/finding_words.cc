@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
-#include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
 
 namespace clusterd {
@@ -43,7 +41,8 @@ class Writer {
     const auto text = [&](absl::string_view with_values) {
       return WithValuesIn(with_values, finding->values());
     };
-    finding->set_observed(text(texts.observed) + WaiverOf(*finding));
+    finding->set_observed(text(texts.observed) +
+                          ValueText(WaivedEnd(*finding)));
     finding->set_expected(finding->has_expects() ? ValueText(finding->expects())
                                                  : text(texts.expected));
     if (finding->expected().empty()) {
@@ -60,9 +59,7 @@ class Writer {
         text(command.empty() && !row->english.fix_without_command.empty()
                  ? texts.fix_without_command
                  : texts.fix);
-    const bool names_tool = absl::StrContains(command, "hccn_tool -i ") ||
-                            absl::StrContains(words, "hccn_tool -i ");
-    if (is_950_ && names_tool) {
+    if (is_950_ && (!command.empty() || row->fix_names_tool)) {
       // The spelling of that generation's commands is not fully published.
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
@@ -78,13 +75,6 @@ class Writer {
                                      const std::string& command) {
     if (words.empty() || command.empty()) return words + command;
     return Say("fix-and-command", words, command);
-  }
-
-  static std::string WaiverOf(const Finding& finding) {
-    if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return "";
-    const Waiver& waiver = finding.waiver();
-    return Say(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-               StateWord(waiver.waived_from()), WaiverWords(waiver));
   }
 
   bool is_950_ = false;

@@ -1,7 +1,5 @@
-#include <functional>
-
+#include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
@@ -12,17 +10,10 @@ using ::testing::HasSubstr;
 constexpr char kPfc4[] = "0,0,0,0,1,0,0,0";
 constexpr char kPfc3[] = "0,0,0,1,0,0,0,0";
 
-void ForEachDevice(TestCluster* cluster,
-                   const std::function<void(DeviceFacts&)>& visit) {
-  for (HostFacts& host : cluster->facts) {
-    for (DeviceFacts& device : *host.mutable_devices()) visit(device);
-  }
-}
-
 // Priority 4 and DSCP 33 in class 1, with PFC, to match HCCL's defaults.
 TestCluster LosslessCluster() {
   TestCluster cluster("atlas-a2");
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     device.mutable_pfc()->set_value(kPfc4);
     device.mutable_dscp_to_tc()->set_value("3:2,33:1");
     device.mutable_priority_to_tc()->set_value("0,0,0,0,1,0,0,0");
@@ -42,13 +33,13 @@ void AddChange(LinkHistoryFact::History* history, uint64_t ago, bool up) {
 }
 
 TEST(LosslessTest, HostThatNobodySetUpPassesWhereTheSpecIsSilent) {
-  const RuleResult result = TestCluster("atlas-a2").Check("lossless");
-  EXPECT_EQ(result.state(), PASS);
-  EXPECT_EQ(result.summary(), "16 devices on 2 hosts");
-}
-
-TEST(LosslessTest, RailMayDifferFromAnotherRail) {
   TestCluster cluster("atlas-a2");
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  EXPECT_EQ(JudgedCount(cluster.Check("lossless")), 16);
+  // The spec wants no class.
+  cluster.spec.mutable_lossless()->set_dscp_to_tc("0:0");
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  // A rail may differ from another.
   for (const int host : {0, 1}) {
     cluster.device(host, 3).mutable_pfc()->set_value(kPfc3);
   }
@@ -58,8 +49,7 @@ TEST(LosslessTest, RailMayDifferFromAnotherRail) {
 TEST(LosslessTest, DeviceUnlikeItsRailIsAWarningWithTheCommand) {
   TestCluster cluster("atlas-a2", "", 3);
   cluster.device(1, 3).mutable_pfc()->set_value(kPfc4);
-  cluster.device(1, 3).mutable_dscp_to_tc()->set_value("33:1");
-  cluster.device(1, 3).mutable_roce_port()->set_value("4791");
+  cluster.Set(1, 3, "dscp_to_tc {value: '33:1'} roce_port {value: '4791'}");
   const std::string lines = Lines(cluster.Check("lossless"));
   EXPECT_THAT(lines,
               HasSubstr("WARN server1:3 other what=PFC, now=0,0,0,0,1,0,0,0, "
@@ -76,8 +66,7 @@ TEST(LosslessTest, DeviceUnlikeItsRailIsAWarningWithTheCommand) {
 TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_lossless()->set_pfc(kPfc3);
-  cluster.spec.mutable_lossless()->set_dscp_to_tc("33:1");
-  cluster.spec.mutable_lossless()->set_roce_port(4792);
+  cluster.SetSpec("lossless {dscp_to_tc: '33:1' roce_port: 4792}");
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), FAIL);
   ASSERT_EQ(result.findings_size(), 3);
@@ -92,81 +81,46 @@ TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
   EXPECT_TRUE(result.findings(2).fixed_by_plan());
 }
 
-TEST(LosslessTest, SpecThatWantsNoClassIsMetByNone) {
-  TestCluster cluster("atlas-a2");
-  cluster.spec.mutable_lossless()->set_dscp_to_tc("0:0");
-  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-}
-
-TEST(LosslessTest, TrafficClassOfTheJobsNeedsPfc) {
+TEST(LosslessTest, ClassAndLevelOfTheJobsNeedPfc) {
   TestCluster cluster = LosslessCluster();
-  cluster.spec.mutable_hccl()->set_rdma_tc(132);
+  cluster.SetSpec("hccl {rdma_tc: 132 rdma_sl: 4}");
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
   // DSCP 3 has class 2, which lacks a priority.
-  cluster.spec.mutable_hccl()->set_rdma_tc(12);
-  const RuleResult result = cluster.Check("lossless");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("class-without-pfc tc=12, dscp=3, class=2"));
+  EXPECT_THAT(cluster.SetSpec("hccl {rdma_tc: 12}").Check("lossless"),
+              Warns("class-without-pfc tc=12, dscp=3, class=2"));
+  EXPECT_THAT(cluster.SetSpec("hccl {rdma_sl: 3}").Check("lossless"),
+              Finds("WARN server0:0-7 server1:0-7 level-without-pfc "
+                    "level=3, priority=3"));
 }
 
-TEST(LosslessTest, ServiceLevelOfTheJobsNeedsPfc) {
-  TestCluster cluster = LosslessCluster();
-  cluster.spec.mutable_hccl()->set_rdma_sl(4);
-  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-  cluster.spec.mutable_hccl()->set_rdma_sl(3);
-  EXPECT_THAT(Lines(cluster.Check("lossless")),
-              HasSubstr("WARN server0:0-7 server1:0-7 level-without-pfc "
-                        "level=3, priority=3"));
-}
-
-TEST(LosslessTest, JobsAreNotJudgedWhereTheSpecDoesNotNameTheirValues) {
-  TestCluster cluster("atlas-a2");  // No PFC anywhere.
-  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-}
-
-void AddVariable(TestCluster* cluster, int host, const std::string& name,
-                 const std::string& value) {
-  EnvironmentVariable* variable = cluster->facts[host]
-                                      .mutable_environment()
-                                      ->mutable_value()
-                                      ->add_variables();
-  variable->set_name(name);
-  variable->set_value(value);
-  variable->set_file("/etc/environment");
-  variable->set_line(3);
+void SetJobs(TestCluster* cluster, const std::string& tc,
+             const std::string& sl) {
+  cluster->SetInLogins(1, "HCCL_RDMA_TC", tc);
+  if (!sl.empty()) cluster->SetInLogins(1, "HCCL_RDMA_SL", sl);
 }
 
 TEST(LosslessTest, WhatAHostSetsForEveryLoginIsJudgedOnThatHost) {
   TestCluster cluster = LosslessCluster();
-  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "132");
-  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "4");
+  SetJobs(&cluster, "132", "4");
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "12");
-  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "3");
+  SetJobs(&cluster, "12", "3");
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), WARN);
   EXPECT_EQ(result.findings_size(), 2);
   const std::string lines = Lines(result);
   EXPECT_THAT(lines, HasSubstr("WARN server1:0-7 class-without-pfc tc=12 "
-                               "(/etc/environment:3), dscp=3, class=2"));
+                               "(/etc/environment:1), dscp=3, class=2"));
   EXPECT_THAT(lines, HasSubstr("WARN server1:0-7 level-without-pfc level=3 "
-                               "(/etc/environment:3), priority=3"));
-}
-
-TEST(LosslessTest, SpecHasTheWordBeforeTheHost) {
-  TestCluster cluster = LosslessCluster();
-  cluster.spec.mutable_hccl()->set_rdma_tc(132);
-  cluster.spec.mutable_hccl()->set_rdma_sl(4);
-  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "12");
-  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "3");
+                               "(/etc/environment:1), priority=3"));
+  // The spec has the word before the host.
+  cluster.SetSpec("hccl {rdma_tc: 132 rdma_sl: 4}");
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
 }
 
 TEST(LosslessTest, VariableThatIsNoneOfHcclsIsLeftToHcclEnvironment) {
   TestCluster cluster("atlas-a2");  // No PFC anywhere.
   for (const char* const value : {"", "133", "256", "-4", "$TC", "1e2"}) {
-    AddVariable(&cluster, 1, "HCCL_RDMA_TC", value);
+    SetJobs(&cluster, value, "");
     EXPECT_EQ(cluster.Check("lossless").state(), PASS) << value;
   }
   SetMissing(Missing::TIMED_OUT, "", cluster.facts[1].mutable_environment());
@@ -175,7 +129,7 @@ TEST(LosslessTest, VariableThatIsNoneOfHcclsIsLeftToHcclEnvironment) {
 
 TEST(LosslessTest, OlderToolWithoutTheQueriesIsSkippedWithTheReason) {
   TestCluster cluster("atlas-a2");
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     for (TextFact* fact :
          {device.mutable_pfc(), device.mutable_dscp_to_tc(),
           device.mutable_priority_to_tc(), device.mutable_roce_port()}) {
@@ -185,7 +139,7 @@ TEST(LosslessTest, OlderToolWithoutTheQueriesIsSkippedWithTheReason) {
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_EQ(result.skip_reason(), "the host's hccn_tool has no query for: PFC");
+  EXPECT_EQ(Brief(result.findings(0)), "no-such-query what=PFC");
 }
 
 TEST(LosslessTest, ValueThatTheSpecDemandsAndTheToolDoesNotTellIsUnknown) {
@@ -195,17 +149,14 @@ TEST(LosslessTest, ValueThatTheSpecDemandsAndTheToolDoesNotTellIsUnknown) {
   cluster.spec.mutable_lossless()->set_roce_port(4791);
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
   cluster.spec.mutable_lossless()->set_pfc(kPfc4);
-  const RuleResult result = cluster.Check("lossless");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("UNKNOWN server0:3 not-known what=PFC, reason=not "
-                        "supported: Get invalid major cmd., "));
+  EXPECT_THAT(cluster.Check("lossless"),
+              IsUnknown("UNKNOWN server0:3 not-known what=PFC, reason="));
 }
 
 TEST(LosslessTest, OneQueryThatAToolLacksCostsNoVerdictAboutTheOthers) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_priority_to_tc());
   });
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
@@ -234,15 +185,13 @@ TEST(LosslessTest, NoCommandIsMadeOfWhatHostsMakeUp) {
 
 TEST(OpticsTest, PortThatIsUpNeedsNoModule) {
   TestCluster cluster("atlas-a2");
-  OpticalFact* optical = cluster.device(0, 3).mutable_optical();
-  optical->mutable_value()->set_present(false);
+  cluster.Set(0, 3, "optical {value {present: false}}");
   EXPECT_EQ(cluster.Check("optics").state(), PASS);
   // Rule link reports it as unknown.
   SetMissing(Missing::TIMED_OUT, "10s", cluster.device(0, 3).mutable_link());
   EXPECT_EQ(cluster.Check("optics").state(), PASS);
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  EXPECT_THAT(Lines(cluster.Check("optics")),
-              HasSubstr("WARN server0:3 absent"));
+  EXPECT_THAT(cluster.Check("optics"), Finds("WARN server0:3 absent"));
 }
 
 TEST(OpticsTest, FlagAndThresholdAreWarningsInTheToolsWords) {
@@ -256,11 +205,10 @@ TEST(OpticsTest, FlagAndThresholdAreWarningsInTheToolsWords) {
   power->set_name("Rx Power1");
   power->set_value("0.1018 mW");
   power->set_limits("0.1445 to 3.4673 mW");
-  const RuleResult result = cluster.Check("optics");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result), HasSubstr("flag flag=Rx Los Flag, lanes=0xff"));
-  EXPECT_THAT(Lines(result), HasSubstr("outside what=Rx Power1, value=0.1018 "
-                                       "mW, limits=0.1445 to 3.4673 mW"));
+  EXPECT_THAT(cluster.Check("optics"),
+              Warns("flag flag=Rx Los Flag, lanes=0xff",
+                    "outside what=Rx Power1, value=0.1018 "
+                    "mW, limits=0.1445 to 3.4673 mW"));
 }
 
 TEST(OpticsTest, OlderToolIsSkippedAndAMuteModuleIsUnknown) {
@@ -268,7 +216,7 @@ TEST(OpticsTest, OlderToolIsSkippedAndAMuteModuleIsUnknown) {
   SetMissing(Missing::TOOL_FAILED, "Control link unreachable.",
              cluster.device(0, 3).mutable_optical());
   EXPECT_EQ(cluster.Check("optics").state(), UNKNOWN);
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_optical());
   });
   EXPECT_EQ(cluster.Check("optics").state(), SKIPPED);
@@ -282,19 +230,24 @@ TEST(LosslessTest, SwitchThatPausesAnotherPriorityIsAWarning) {
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
   neighbour->set_pfc(kPfc3);
   EXPECT_THAT(
-      Lines(cluster.Check("lossless")),
-      HasSubstr(
-          "WARN server0:3 unlike-switch now=0,0,0,0,1,0,0,0, "
-          "right=0,0,0,1,0,0,0,0, command=-pfc -s bitmap 0,0,0,1,0,0,0,0"));
+      cluster.Check("lossless"),
+      Finds("WARN server0:3 unlike-switch now=0,0,0,0,1,0,0,0, "
+            "right=0,0,0,1,0,0,0,0, command=-pfc -s bitmap 0,0,0,1,0,0,0,0"));
 }
 
-TEST(LinkFlapsTest, HistoryOlderThanADayIsNoFinding) {
+TEST(LinkFlapsTest, OldFallCounterAloneAndBootAreNoFault) {
   TestCluster cluster("atlas-a2");
   LinkHistoryFact::History& history = HistoryOf(&cluster);
-  AddChange(&history, 1985575, true);
-  AddChange(&history, 1985576, false);
+  history.set_downs(1000);
+  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+  AddChange(&history, 86400, true);
+  AddChange(&history, 86401, false);
   AddChange(&history, 1985591, true);
   EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+  TestCluster booted("atlas-a2");
+  AddChange(&HistoryOf(&booted), 600, true);
+  AddChange(&HistoryOf(&booted), 600, false);
+  EXPECT_EQ(booted.Check("link-flaps").state(), PASS);
 }
 
 TEST(LinkFlapsTest, FallWithinADayIsAWarningWithItsTime) {
@@ -304,28 +257,8 @@ TEST(LinkFlapsTest, FallWithinADayIsAWarningWithItsTime) {
   AddChange(&history, 7200, false);
   AddChange(&history, 90000, true);
   AddChange(&history, 90060, false);
-  const RuleResult result = cluster.Check("link-flaps");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("WARN server0:3 went-down times=1 time, ago=2h"));
-}
-
-TEST(LinkFlapsTest, CounterAloneAndAnOldFallAreNoFault) {
-  TestCluster cluster("atlas-a2");
-  LinkHistoryFact::History& history = HistoryOf(&cluster);
-  history.set_downs(1000);
-  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
-  AddChange(&history, 86400, true);
-  AddChange(&history, 86401, false);
-  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
-}
-
-TEST(LinkFlapsTest, PortThatCameUpAfterABootHasNotFallen) {
-  TestCluster cluster("atlas-a2");
-  LinkHistoryFact::History& history = HistoryOf(&cluster);
-  AddChange(&history, 600, true);
-  AddChange(&history, 600, false);
-  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+  EXPECT_THAT(cluster.Check("link-flaps"),
+              Warns("WARN server0:3 went-down times=1 time, ago=2h"));
 }
 
 TEST(LinkFlapsTest, ToolThatRefusesSinceTheLinkIsDownCostsNoVerdict) {
@@ -334,18 +267,14 @@ TEST(LinkFlapsTest, ToolThatRefusesSinceTheLinkIsDownCostsNoVerdict) {
              cluster.device(0, 3).mutable_link_history());
   EXPECT_EQ(cluster.Check("link-flaps").state(), UNKNOWN);
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  const RuleResult result = cluster.Check("link-flaps");
-  EXPECT_EQ(result.state(), PASS);
-  EXPECT_THAT(Lines(result), HasSubstr("SKIPPED server0:3 [link]"));
+  EXPECT_THAT(cluster.Check("link-flaps"), Passes("SKIPPED server0:3 [link]"));
 }
 
 TEST(LinkFlapsTest, LinkThatIsDownNowIsTheCause) {
   TestCluster cluster("atlas-a2");
   AddChange(&HistoryOf(&cluster), 60, false);
-  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  EXPECT_THAT(
-      Lines(cluster.Check("link-flaps")),
-      HasSubstr("WARN server0:3 [link] went-down times=1 time, ago=1m"));
+  EXPECT_THAT(cluster.Set(0, 3, "link {value: DOWN}").Check("link-flaps"),
+              Finds("WARN server0:3 [link] went-down times=1 time, ago=1m"));
 }
 
 TEST(LinkFlapsTest, ErrorCounterThatRoseBetweenTwoReadsIsAWarning) {
@@ -355,11 +284,9 @@ TEST(LinkFlapsTest, ErrorCounterThatRoseBetweenTwoReadsIsAWarning) {
   CounterRise* const rise = rises.add_rises();
   rise->set_name("roce_new_pkt_rty_num");
   rise->set_rise(12);
-  const RuleResult result = cluster.Check("link-flaps");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("WARN server0:3 rose counter=roce_new_pkt_rty_num, "
-                        "rise=12, span=5 min"));
+  EXPECT_THAT(cluster.Check("link-flaps"),
+              Warns("WARN server0:3 rose counter=roce_new_pkt_rty_num, "
+                    "rise=12, span=5 min"));
 }
 
 TEST(LinkFlapsTest, CountersWithoutAnEarlierReadAreNoFaultAndTheSummarySaysSo) {
@@ -371,23 +298,18 @@ TEST(LinkFlapsTest, CountersWithoutAnEarlierReadAreNoFaultAndTheSummarySaysSo) {
   const RuleResult result = cluster.Check("link-flaps");
   EXPECT_EQ(result.state(), PASS);
   EXPECT_THAT(result.summary(),
-              HasSubstr("16 devices on 2 hosts; error counters of 1 device not "
-                        "compared: no earlier reading"));
+              HasSubstr(Say("counters-not-compared", Counted(1, "device"))));
 }
 
 TEST(LinkFlapsTest, ToolWithOnlyOneOfTheQueriesIsJudgedByThatOne) {
   TestCluster cluster("atlas-a2");
-  for (HostFacts& facts : cluster.facts) {
-    for (DeviceFacts& device : *facts.mutable_devices()) {
-      SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_counter_rises());
-    }
-  }
+  cluster.ForEachDevice([](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_counter_rises());
+  });
   EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
-  for (HostFacts& facts : cluster.facts) {
-    for (DeviceFacts& device : *facts.mutable_devices()) {
-      SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_link_history());
-    }
-  }
+  cluster.ForEachDevice([](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_link_history());
+  });
   EXPECT_EQ(cluster.Check("link-flaps").state(), SKIPPED);
 }
 

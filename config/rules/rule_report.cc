@@ -26,14 +26,6 @@ std::string KeyOf(const NamedFinding& named) {
   return key.SerializeAsString();
 }
 
-bool IsSaid(const FindingValue& value) {
-  return !value.words().empty() || !value.text().empty();
-}
-
-bool HasReason(const Missing* missing, Missing::Reason reason) {
-  return missing != nullptr && missing->reason() == reason;
-}
-
 }  // namespace
 
 NamedFinding RuleReport::WithValues(absl::string_view name,
@@ -59,8 +51,7 @@ NamedFinding RuleReport::WithValues(absl::string_view name,
       absl::StrSplit(row->moving, '/', absl::SkipEmpty());
   for (int i = 0; i < asked; ++i) {
     named.values[i].set_name(std::string(names[i]));
-    if (absl::c_linear_search(moving, names[i]))
-      named.values[i].set_moves(true);
+    named.values[i].set_moves(absl::c_linear_search(moving, names[i]));
   }
   return named;
 }
@@ -75,18 +66,15 @@ void RuleReport::Judged(const DeviceView& device) {
 
 RuleReport::Group* RuleReport::GroupOf(NamedFinding&& finding) {
   std::string key = KeyOf(finding);
-  const auto found = group_of_.find(key);
-  if (found != group_of_.end()) return &groups_[found->second];
-  if (groups_.size() >= kMaxFindings) {
-    const auto [slot, is_new] = overflow_of_.try_emplace(
-        static_cast<int>(finding.state), groups_.size());
-    if (!is_new) return &groups_[slot->second];
+  if (groups_.size() >= kMaxFindings && !group_of_.contains(key)) {
     const State state = finding.state;
     finding = Named("values-left-out", kMaxFindings);
     finding.state = state;
-  } else {
-    group_of_[std::move(key)] = groups_.size();
+    key = KeyOf(finding);
   }
+  const auto [known, is_new] =
+      group_of_.try_emplace(std::move(key), groups_.size());
+  if (!is_new) return &groups_[known->second];
   Group& group = groups_.emplace_back();
   group.finding = std::move(finding);
   return &group;
@@ -115,22 +103,13 @@ void RuleReport::Add(NamedFinding finding) {
   GroupOf(std::move(finding))->members.push_back({});
 }
 
-void RuleReport::Add(const HostView& host, NamedFinding finding) {
-  AddMembers({Member{host.facts, host.order}}, std::move(finding));
-}
-
-void RuleReport::Add(const DeviceView& device, NamedFinding finding) {
-  AddMembers({Member{device.host->facts, device.host->order, device.id}},
-             std::move(finding));
-}
-
 void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
                      NamedFinding finding) {
-  if (devices.empty()) return Add(host, std::move(finding));
-  std::vector<Member> members;
+  Members members;
   for (const uint32_t device : devices) {
     members.push_back({host.facts, host.order, device});
   }
+  if (devices.empty()) members.push_back({host.facts, host.order});
   AddMembers(members, std::move(finding));
 }
 
@@ -149,13 +128,14 @@ void RuleReport::AddUnknown(const DeviceView& device, const FindingValue& what,
                             const Missing* missing,
                             const FindingValue& reason) {
   // The tool does not cause the lack of a fact that was not asked for.
-  const bool by_choice = HasReason(missing, Missing::NOT_QUERIED);
+  const Missing::Reason why =
+      missing == nullptr ? Missing::REASON_UNSPECIFIED : missing->reason();
+  const bool by_choice = why == Missing::NOT_QUERIED;
   if (!by_choice && !device.host->tool_usable) {
     Add(device, "no-tool", what);
   } else if (!by_choice && device.dead) {
     Add(device, "dead-device", what);
-  } else if (HasReason(missing, Missing::TIMED_OUT) ||
-             HasReason(missing, Missing::BUSY)) {
+  } else if (why == Missing::TIMED_OUT || why == Missing::BUSY) {
     Add(device, "tool-silent", what);
   } else if (!by_choice && device.mute) {
     Add(device, "tool-unreadable", what);

@@ -82,8 +82,12 @@ class RuleReport {
 
   // About the cluster, a host, a device.
   void Add(NamedFinding finding);
-  void Add(const HostView& host, NamedFinding finding);
-  void Add(const DeviceView& device, NamedFinding finding);
+  void Add(const HostView& host, NamedFinding finding) {
+    Add(host, absl::Span<const uint32_t>(), std::move(finding));
+  }
+  void Add(const DeviceView& device, NamedFinding finding) {
+    Add(*device.host, {device.id}, std::move(finding));
+  }
   // About devices by their ids, which the host need not have; none: the host.
   void Add(const HostView& host, absl::Span<const uint32_t> devices,
            NamedFinding finding);
@@ -203,7 +207,6 @@ class RuleReport {
   FoundSoFar* const found_;
   std::deque<Group> groups_;
   absl::flat_hash_map<std::string, size_t> group_of_;  // By KeyOf.
-  absl::flat_hash_map<int, size_t> overflow_of_;
   absl::flat_hash_set<const HostView*> judged_hosts_;
   size_t judged_devices_ = 0;
   bool counts_devices_ = false;

@@ -24,9 +24,7 @@ TEST(HostNamesTest, KnowsAHostByNameAddressAndFqdn) {
   for (const char* name : {"node2", "10.0.0.2", "node2.dc1.example.com"}) {
     EXPECT_EQ(HostNamed(spec, name), "node2") << name;
   }
-}
-
-TEST(HostNamesTest, LeavesWhatTheSpecDoesNotKnow) {
+  // Leaves what the spec does not know.
   EXPECT_EQ(HostNamed(SpecWithDomain(""), "node2.dc1.example.com"),
             "node2.dc1.example.com");
   EXPECT_EQ(HostNamed(SpecWithDomain("b.org"), "node2.a.org"), "node2.a.org");

@@ -1,16 +1,16 @@
 #include "config/spec/product_profile.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::ElementsAre, ::testing::IsEmpty, ::testing::Not,
+    ::testing::SizeIs;
 
 // True if hccn_tool would refuse `address` on the product.
 bool Refuses(const ProductProfile& profile, absl::string_view address) {
@@ -39,50 +39,38 @@ TEST(ProductProfileTest, ListsEveryProductWithTheDefaultModeFirst) {
               ElementsAre("atlas-training/smp", "atlas-training/amp",
                           "atlas-a2", "atlas-a2-box16", "atlas-a3",
                           "atlas-a3-superpod", "atlas-300t", "ascend-950"));
-}
-
-TEST(ProductProfileTest, EveryProfileNamesItsReasons) {
+  // Every profile names its reasons.
   for (const ProductProfile& profile : AllProductProfiles()) {
     EXPECT_THAT(profile.title, Not(IsEmpty())) << profile.name;
     for (const ReservedSubnet& reserved : profile.reserved) {
       EXPECT_THAT(reserved.why, Not(IsEmpty())) << profile.name;
     }
   }
-}
-
-TEST(ProductProfileTest, EmptyModeTakesTheDefault) {
+  // An empty mode takes the default.
   EXPECT_EQ(Profile("atlas-training").mode, "smp");
   EXPECT_EQ(Profile("atlas-training", "amp").mode, "amp");
   EXPECT_EQ(Profile("atlas-a2").mode, "");
-}
-
-TEST(ProductProfileTest, DeviceIdsFollowTheProduct) {
   EXPECT_THAT(Profile("atlas-training").device_ids,
               ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
-  EXPECT_THAT(Profile("atlas-a2").device_ids, SizeIs(8));
-  EXPECT_THAT(Profile("atlas-a2-box16").device_ids, SizeIs(16));
-  EXPECT_THAT(Profile("atlas-a3").device_ids, SizeIs(16));
-  EXPECT_THAT(Profile("atlas-a3-superpod").device_ids, SizeIs(16));
-  EXPECT_THAT(Profile("atlas-300t").device_ids, IsEmpty());
-  EXPECT_THAT(Profile("ascend-950").device_ids, SizeIs(8));
 }
 
-TEST(ProductProfileTest, SubnetPlanAndSizeFollowTheProduct) {
-  EXPECT_EQ(Profile("atlas-training").subnet_plan, SubnetPlan::kPairs);
+TEST(ProductProfileTest, DevicesSubnetPlanAndSizeFollowTheProduct) {
+  const std::tuple<const char*, size_t, SubnetPlan, uint32_t> kProducts[] = {
+      {"atlas-training", 8, SubnetPlan::kPairs, 512},
+      {"atlas-a2", 8, SubnetPlan::kShared, 1152},
+      {"atlas-a2-box16", 16, SubnetPlan::kShared, 1152},
+      {"atlas-a3", 16, SubnetPlan::kShared, 1152},
+      {"atlas-a3-superpod", 16, SubnetPlan::kFree, 1152},
+      {"atlas-300t", 0, SubnetPlan::kShared, 0},
+      {"ascend-950", 8, SubnetPlan::kShared, 0}};
+  for (const auto& [product, devices, plan, servers] : kProducts) {
+    EXPECT_THAT(Profile(product).device_ids, SizeIs(devices)) << product;
+    EXPECT_EQ(Profile(product).subnet_plan, plan) << product;
+    EXPECT_EQ(Profile(product).max_servers, servers) << product;
+  }
   EXPECT_EQ(Profile("atlas-training", "amp").subnet_plan,
             SubnetPlan::kPerServer);
-  EXPECT_EQ(Profile("atlas-a2").subnet_plan, SubnetPlan::kShared);
-  EXPECT_EQ(Profile("atlas-a3").subnet_plan, SubnetPlan::kShared);
-  EXPECT_EQ(Profile("atlas-300t").subnet_plan, SubnetPlan::kShared);
-  EXPECT_EQ(Profile("ascend-950").subnet_plan, SubnetPlan::kShared);
-  EXPECT_EQ(Profile("atlas-a3-superpod").subnet_plan, SubnetPlan::kFree);
-  EXPECT_EQ(Profile("atlas-training").max_servers, 512u);
-  EXPECT_EQ(Profile("atlas-a2").max_servers, 1152u);
-  EXPECT_EQ(Profile("atlas-a3").max_servers, 1152u);
-  EXPECT_EQ(Profile("ascend-950").max_servers, 0u);
-}
-
-TEST(ProductProfileTest, HostVnicRangeIsRefusedByEveryProduct) {
+  // Host VNIC range is refused by every product.
   for (const ProductProfile& profile : AllProductProfiles()) {
     EXPECT_TRUE(Refuses(profile, "192.168.1.7")) << profile.title;
   }
@@ -99,17 +87,13 @@ TEST(ProductProfileTest, SmpRefusesThreeMoreRangesThanAmp) {
     EXPECT_FALSE(Refuses(amp, address)) << address;
   }
   EXPECT_FALSE(Refuses(smp, "192.168.6.7"));
-}
-
-TEST(ProductProfileTest, A3RefusesMoreInsideASuperPod) {
+  // A3 refuses more inside a super pod.
   EXPECT_TRUE(Refuses(Profile("atlas-a3"), "192.168.7.255"));
   EXPECT_FALSE(Refuses(Profile("atlas-a3"), "192.168.8.0"));
   EXPECT_FALSE(Refuses(Profile("atlas-a3"), "192.168.100.101"));
   EXPECT_TRUE(Refuses(Profile("atlas-a3-superpod"), "192.168.100.101"));
   EXPECT_FALSE(Refuses(Profile("atlas-a3-superpod"), "193.0.0.0"));
-}
-
-TEST(ProductProfileTest, OnlyAscend950HasTheOtherCommandLine) {
+  // Only Ascend 950 has the other command line.
   for (const ProductProfile& profile : AllProductProfiles()) {
     EXPECT_EQ(profile.generation, profile.name == "ascend-950"
                                       ? NpuToolFacts::ASCEND_950
@@ -118,31 +102,28 @@ TEST(ProductProfileTest, OnlyAscend950HasTheOtherCommandLine) {
   }
 }
 
-TEST(ProductProfileTest, UnknownProductNamesTheNearestAndAll) {
-  const absl::Status status = FindProductProfile("atlas-A33", "").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("product \"atlas-A33\" is not known"));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("atlas-a2-box16, atlas-a3, atlas-a3-superpod"));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("did you mean \"atlas-a3\"?"));
-}
-
-TEST(ProductProfileTest, UnknownModeNamesTheModesOfTheProduct) {
-  const absl::Status status =
-      FindProductProfile("atlas-training", "snp").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(std::string(status.message()),
-            "mode \"snp\" is not known for atlas-training, expected one of "
-            "smp, amp, did you mean \"smp\"?");
-}
-
-TEST(ProductProfileTest, ModeOfAProductWithoutModesIsNotFound) {
-  const absl::Status status = FindProductProfile("atlas-a2", "smp").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(std::string(status.message()),
-            "mode \"smp\": product atlas-a2 has no modes");
+TEST(ProductProfileTest, UnknownNamesAreNotFoundAndNameTheNearest) {
+  const struct {
+    const char* product;
+    const char* mode;
+    Telling told;
+  } kUnknown[] = {
+      {"atlas-A33", "",
+       Tells("msg-spec-product", "atlas-A33",
+             "atlas-training, atlas-a2, atlas-a2-box16, atlas-a3, "
+             "atlas-a3-superpod, atlas-300t, ascend-950",
+             "did-you-mean", "atlas-a3")},
+      {"atlas-training", "snp",
+       Tells("msg-spec-mode", "snp", "atlas-training", "smp, amp",
+             "did-you-mean", "smp")},
+      {"atlas-a2", "smp", Tells("msg-spec-no-modes", "smp", "atlas-a2")},
+  };
+  for (const auto& unknown : kUnknown) {
+    const absl::Status status =
+        FindProductProfile(unknown.product, unknown.mode).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_THAT(status, unknown.told);
+  }
 }
 
 }  // namespace

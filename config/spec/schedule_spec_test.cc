@@ -1,17 +1,15 @@
 #include "config/spec/schedule_spec.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "config/spec/spec_loader.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty;
 
 constexpr absl::string_view kRuleNames[] = {"link", "maintenance", "net-health",
                                             "optics"};
@@ -36,10 +34,9 @@ ClusterSpec LoadGood(absl::string_view text) {
   return spec.value_or(ClusterSpec());
 }
 
-// The mistakes of a file that ends with `more`; empty if there are none.
-std::string WrongWith(absl::string_view more) {
-  return std::string(
-      LoadSpec("f", With(more), nullptr, kRuleNames).status().message());
+// The mistakes of a file that ends with `more`.
+absl::Status WrongWith(absl::string_view more) {
+  return LoadSpec("f", With(more), nullptr, kRuleNames).status();
 }
 
 TEST(LoadScheduleTest, ReadsChecksWithHostsInTheOrderOfTheFile) {
@@ -60,7 +57,7 @@ TEST(LoadScheduleTest, ReadsChecksWithHostsInTheOrderOfTheFile) {
 }
 
 TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
-  const std::string wrong = WrongWith(
+  const absl::Status wrong = WrongWith(
       "schedule:\n"
       "  - name: Links\n"
       "    every: 10s\n"
@@ -70,24 +67,29 @@ TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
       "  - {name: a, every: 1m0.5s}\n"
       "  - {name: a}\n"
       "  - {name: b, every: 1h, only: [link], skip: [link], hosts: []}\n");
-  EXPECT_THAT(wrong, HasSubstr("f:10:11: schedule[0].name is \"Links\""));
-  EXPECT_THAT(wrong, HasSubstr("f:11:12: schedule[0].every is \"10s\", "
-                               "expected a duration from 1m to 168h"));
-  EXPECT_THAT(wrong, HasSubstr("f:12:12: schedule[0].hosts: host \"n4\" is in "
-                               "no group of servers"));
-  EXPECT_THAT(wrong, HasSubstr("rule \"net-healt\" does not exist, did you "
-                               "mean \"net-health\"?"));
-  EXPECT_THAT(wrong, HasSubstr("f:13:29: schedule[0].only: rule \"zzz\" does "
-                               "not exist, expected a name of"));
-  EXPECT_THAT(wrong, HasSubstr("f:14:5: unknown key \"skipp\" in schedule[0]"));
-  EXPECT_THAT(wrong, HasSubstr("f:15:22: schedule[1].every is \"1m0.5s\", "
-                               "expected whole seconds"));
-  EXPECT_THAT(wrong, HasSubstr("schedule[2].name is \"a\", which another one"));
-  EXPECT_THAT(wrong, HasSubstr("schedule[2].every"));
-  EXPECT_THAT(wrong, HasSubstr("schedule[3]: every rule is skipped"));
-  EXPECT_THAT(wrong, HasSubstr("schedule[3].hosts is empty"));
-  EXPECT_THAT(WrongWith("schedule: {name: a, every: 1h}\n"),
-              HasSubstr("f:9:11: schedule is a mapping, expected a list of"));
+  for (const Telling& told :
+       {Tells("f:10:11: ", "schedule[0].name", "\"Links\"",
+              "spec-schedule-name"),
+        Tells("f:11:12: ", "schedule[0].every", "\"10s\"", "spec-a-duration",
+              "1m", "168h"),
+        Tells("f:12:12: ", "msg-spec-unknown-host", "schedule[0].hosts",
+              "\"n4\""),
+        Tells("msg-spec-no-such-rule", "\"net-healt\"", "did-you-mean",
+              "net-health"),
+        Tells("f:13:29: ", "msg-spec-no-such-rule", "schedule[0].only",
+              "\"zzz\"", "spec-see-explain"),
+        Tells("f:14:5: ", "msg-spec-unknown-key", "\"skipp\"", "schedule[0]"),
+        Tells("f:15:22: ", "schedule[1].every", "\"1m0.5s\"",
+              "spec-whole-seconds"),
+        Tells("msg-spec-name-taken", "schedule[2].name", "\"a\""),
+        Tells("schedule[2].every"),
+        Tells("msg-spec-every-rule-skipped", "schedule[3]"),
+        Tells("schedule[3].hosts", "spec-empty")}) {
+    EXPECT_THAT(wrong, told);
+  }
+  EXPECT_THAT(
+      WrongWith("schedule: {name: a, every: 1h}\n"),
+      Tells("f:9:11: ", "schedule", "spec-a-mapping", "spec-list-of-checks"));
 }
 
 TEST(LoadScheduleTest, WithoutTheRulesAnyNameThatMayBeOneIsTaken) {
@@ -100,22 +102,24 @@ TEST(LoadScheduleTest, WithoutTheRulesAnyNameThatMayBeOneIsTaken) {
 }
 
 TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
-  const std::string wrong = WrongWith(
+  const absl::Status wrong = WrongWith(
       "notify:\n"
       "  - {command: [page, --now], deadline: 10m}\n"
       "  - {command: [/bin/page], url: \"https://a/b\"}\n"
       "  - {deadline: 2s}\n"
       "  - {command: []}\n"
       "  - {command: [/bin/page, \"a\\tb\"]}\n");
-  EXPECT_THAT(wrong, HasSubstr("f:10:16: notify[0].command is \"page\", "
-                               "expected the program with its absolute path"));
-  EXPECT_THAT(wrong, HasSubstr("f:10:40: notify[0].deadline is \"10m\", "
-                               "expected a duration from 1s to 5m"));
-  EXPECT_THAT(wrong, HasSubstr("unknown key \"url\" in notify[1], expected "
-                               "command, deadline"));
-  EXPECT_THAT(wrong, HasSubstr("f:12:5: notify[2].command is missing"));
-  EXPECT_THAT(wrong, HasSubstr("notify[3].command is empty"));
-  EXPECT_THAT(wrong, HasSubstr("expected printable ASCII"));
+  for (const Telling& told :
+       {Tells("f:10:16: ", "notify[0].command", "\"page\"",
+              "spec-absolute-program"),
+        Tells("f:10:40: ", "notify[0].deadline", "\"10m\"", "spec-a-duration",
+              "1s", "5m"),
+        Tells("msg-spec-unknown-key", "\"url\"", "notify[1]",
+              "command, deadline"),
+        Tells("f:12:5: ", "msg-spec-missing", "notify[2].command"),
+        Tells("notify[3].command", "spec-empty"), Tells("spec-printable")}) {
+    EXPECT_THAT(wrong, told);
+  }
 }
 
 TEST(ScheduleTextTest, EveryKeyComesBackTheSame) {
@@ -165,7 +169,7 @@ TEST(LoadWaiversTest, IsReadAgainAsItIsShownWithoutTheControllersOwn) {
 }
 
 TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
-  const std::string wrong = WrongWith(
+  const absl::Status wrong = WrongWith(
       "waivers:\n"
       "  - rule: lnik\n"
       "    hosts: n[0-9]\n"
@@ -179,17 +183,19 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
       "  - {rule: maintenance, devices: 3, reason: r, owner: o,\n"
       "     until: 2026-12-01}\n");
   EXPECT_FALSE(ParseWaivedDevices("3", "listen-backlog", {}).ok());
-  for (const char* part :
-       {"f:10:11: ", "\"lnik\" does not exist, did you mean \"link\"?",
-        "f:11:12: ", "host \"n4\" is in no group",
-        "f:12:14: ", "f:13:13: ", "expected one line of at most 200 bytes",
-        "waivers[0].owner", "f:14:12: ", "\"2h\" is not a moment", "\"untl\"",
-        "one rule", "\"2026-02-30\" is not a moment",
-        "f:17:27: waivers[2].devices: no host has devices 8,88, expected ids "
-        "of "
-        "0-7",
-        "f:19:34: waivers[3].devices: maintenance is of whole hosts"}) {
-    EXPECT_THAT(wrong, HasSubstr(part));
+  for (const Telling& told :
+       {Tells("f:10:11: ", "msg-spec-no-such-rule", "\"lnik\"", "did-you-mean",
+              "link"),
+        Tells("f:11:12: ", "msg-spec-unknown-host", "\"n4\""),
+        Tells("f:12:14: "), Tells("f:13:13: ", "spec-one-line", 200),
+        Tells("waivers[0].owner"),
+        Tells("f:14:12: ", "msg-spec-moment", "\"2h\""), Tells("\"untl\""),
+        Tells("spec-one-rule"), Tells("msg-spec-moment", "\"2026-02-30\""),
+        Tells("f:17:27: ", "waivers[2].devices", "msg-spec-waived-devices",
+              "devices 8,88", "0-7"),
+        Tells("f:19:34: ", "waivers[3].devices",
+              "msg-spec-maintenance-devices")}) {
+    EXPECT_THAT(wrong, told);
   }
 }
 

@@ -20,9 +20,7 @@ TEST(IsScannedRouteTest, RefusesEveryRouteThatStopsTheTool) {
     EXPECT_TRUE(IsRouteLine(line)) << line;
     EXPECT_FALSE(IsScannedRoute(line)) << line;
   }
-}
-
-TEST(IsScannedRouteTest, PassesWhatFollowsAGoodValue) {
+  // Passes what follows a good value.
   const std::string good =
       "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.253";
   for (const char* ending : {"", " ", "\t", "\r", "=x", " # to the store"}) {
@@ -160,9 +158,7 @@ TEST(HccnConfDigestTest, IsThatOfWhatPeopleSet) {
   EXPECT_NE(HccnConfDigest("address_0=10.0.0.1\n"), digest);
   EXPECT_NE(HccnConfDigest(file + "# mine\n"), digest);
   EXPECT_NE(HccnConfDigest(file + "mtu_1=9000\n"), digest);
-}
-
-TEST(HccnConfDigestTest, TellsWhichOfEqualKeysIsObeyed) {
+  // Tells which of equal keys is obeyed.
   EXPECT_NE(HccnConfDigest("mtu_0=1500\nmtu_0=9000\n"),
             HccnConfDigest("mtu_0=9000\nmtu_0=1500\n"));
 }

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
@@ -29,9 +28,7 @@ TEST(Ipv4AddressTest, RefusesEverythingElseAndQuotesIt) {
   }
   EXPECT_THAT(std::string(Ipv4Address::Parse("\xb1.0.0.1").status().message()),
               HasSubstr("\\261.0.0.1"));
-}
-
-TEST(Ipv4AddressTest, WritesEveryOctetAsItReadIt) {
+  // Writes every octet as it read it.
   for (uint32_t octet = 0; octet < 256; ++octet) {
     const std::string text = absl::StrCat(octet, ".7.", 255 - octet, ".10");
     const auto parsed = Ipv4Address::Parse(text);
@@ -39,9 +36,7 @@ TEST(Ipv4AddressTest, WritesEveryOctetAsItReadIt) {
     EXPECT_EQ(parsed->bits(), octet << 24 | 7 << 16 | (255 - octet) << 8 | 10);
     EXPECT_EQ(parsed->ToString(), text);
   }
-}
-
-TEST(Ipv4AddressTest, KnowsTheRangesNoNetworkRoutes) {
+  // Knows the ranges no network routes.
   EXPECT_TRUE(Ipv4Address::Parse("127.10.0.0")->IsLoopback());
   EXPECT_TRUE(Ipv4Address::Parse("224.0.0.1")->IsMulticast());
   EXPECT_TRUE(Ipv4Address::Parse("239.255.255.255")->IsMulticast());
@@ -49,7 +44,7 @@ TEST(Ipv4AddressTest, KnowsTheRangesNoNetworkRoutes) {
   EXPECT_FALSE(Ipv4Address::Parse("223.255.255.255")->IsMulticast());
 }
 
-TEST(Ipv4SubnetTest, ComputesItsEdges) {
+TEST(Ipv4SubnetTest, ComputesItsEdgesAndOverlapsWhenOneHoldsTheOther) {
   const Ipv4Subnet subnet = *Ipv4Subnet::Parse("192.168.100.0/22");
   EXPECT_EQ(subnet.netmask().ToString(), "255.255.252.0");
   EXPECT_EQ(subnet.broadcast().ToString(), "192.168.103.255");
@@ -59,24 +54,17 @@ TEST(Ipv4SubnetTest, ComputesItsEdges) {
             "255.255.255.255");
   EXPECT_EQ(Ipv4Subnet::Parse("10.0.0.1/32")->broadcast().ToString(),
             "10.0.0.1");
-}
-
-TEST(Ipv4SubnetTest, OverlapsWhenOneHoldsTheOther) {
   const Ipv4Subnet wide = *Ipv4Subnet::Parse("192.0.0.0/8");
   const Ipv4Subnet narrow = *Ipv4Subnet::Parse("192.168.1.0/24");
   EXPECT_TRUE(wide.Overlaps(narrow));
   EXPECT_TRUE(narrow.Overlaps(wide));
   EXPECT_FALSE(narrow.Overlaps(*Ipv4Subnet::Parse("192.168.2.0/24")));
-}
-
-TEST(Ipv4SubnetTest, RefusesHostBitsAndSuggestsTheNetwork) {
+  // Refuses host bits and suggests the network.
   const auto parsed = Ipv4Subnet::Parse("192.168.100.5/24");
   ASSERT_FALSE(parsed.ok());
   EXPECT_THAT(std::string(parsed.status().message()),
               HasSubstr("expected 192.168.100.0/24"));
-}
-
-TEST(Ipv4SubnetTest, RefusesAMalformedPrefixLength) {
+  // Refuses a malformed prefix length.
   for (const char* text : {"10.0.0.0", "10.0.0.0/", "10.0.0.0/33",
                            "10.0.0.0/-1", "10.0.0.0/024", "10.0.0.0/2 "}) {
     EXPECT_FALSE(Ipv4Subnet::Parse(text).ok()) << text;
@@ -99,12 +87,14 @@ TEST(Ipv4InterfaceTest, TellsItsSubnet) {
   EXPECT_EQ(interface.subnet().ToString(), "10.20.0.0/16");
 }
 
-std::vector<std::string> Cover(const std::vector<std::string>& texts) {
+using Texts = std::vector<std::string>;
+
+Texts Cover(const Texts& texts) {
   std::vector<Ipv4Address> addresses;
   for (const std::string& text : texts) {
     addresses.push_back(*Ipv4Address::Parse(text));
   }
-  std::vector<std::string> blocks;
+  Texts blocks;
   for (const Ipv4Subnet& block : CoverExactly(addresses)) {
     blocks.push_back(block.ToString());
   }
@@ -113,14 +103,11 @@ std::vector<std::string> Cover(const std::vector<std::string>& texts) {
 
 TEST(CoverExactlyTest, JoinsAlignedNeighboursOnly) {
   EXPECT_EQ(Cover({"10.0.0.1", "10.0.0.2", "10.0.0.3"}),
-            (std::vector<std::string>{"10.0.0.1/32", "10.0.0.2/31"}));
+            (Texts{"10.0.0.1/32", "10.0.0.2/31"}));
   EXPECT_EQ(Cover({"10.0.0.4", "10.0.0.7", "10.0.0.5", "10.0.0.6"}),
-            (std::vector<std::string>{"10.0.0.4/30"}));
-}
-
-TEST(CoverExactlyTest, CountsARepeatedAddressOnce) {
-  EXPECT_EQ(Cover({"10.0.0.4", "10.0.0.4"}),
-            (std::vector<std::string>{"10.0.0.4/32"}));
+            (Texts{"10.0.0.4/30"}));
+  // Counts a repeated address once.
+  EXPECT_EQ(Cover({"10.0.0.4", "10.0.0.4"}), (Texts{"10.0.0.4/32"}));
   EXPECT_TRUE(Cover({}).empty());
 }
 
@@ -143,11 +130,9 @@ TEST(CoverExactlyTest, HoldsEveryAddressAndNoOther) {
     }
     EXPECT_EQ(holders, 1);
   }
-}
-
-TEST(CoverExactlyTest, ReachesTheLastAddressOfAll) {
+  // Reaches the last address of all.
   EXPECT_EQ(Cover({"255.255.255.254", "255.255.255.255"}),
-            (std::vector<std::string>{"255.255.255.254/31"}));
+            (Texts{"255.255.255.254/31"}));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "config/values/port_set.h"
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
@@ -15,7 +14,7 @@ PortSet Ports(absl::string_view text) {
 }
 
 // Left: written to a 6.18 kernel; right: read back from it.
-TEST(PortSetTest, SpellsSetsAsTheKernelDoes) {
+TEST(PortSetTest, SpellsSetsAsTheKernelDoesAndReadsTheKernelsEmptyListAsEmpty) {
   EXPECT_EQ(Ports("60000-60007,60008-60015").ToString(), "60000-60015");
   EXPECT_EQ(Ports("60000-60010,60005-60015").ToString(), "60000-60015");
   EXPECT_EQ(Ports("60008-60015,60000-60007").ToString(), "60000-60015");
@@ -23,15 +22,10 @@ TEST(PortSetTest, SpellsSetsAsTheKernelDoes) {
   EXPECT_EQ(Ports("60000-60015,8080").ToString(), "8080,60000-60015");
   EXPECT_EQ(Ports("60000-60015,60016-60031,8080,1-1,8081").ToString(),
             "1,8080-8081,60000-60031");
-}
-
-TEST(PortSetTest, ReadsTheKernelsEmptyListAsEmpty) {
   EXPECT_TRUE(Ports("\n").empty());
   EXPECT_TRUE(Ports("").empty());
   EXPECT_EQ(Ports("").ToString(), "");
-}
-
-TEST(PortSetTest, RefusesWhatTheKernelRefusesOrMisreads) {
+  // Refuses what the kernel refuses or misreads.
   for (const char* text :
        {"65536", "-5", "abc", "60000-", ",60000", "60000-60015, 8080",
         "60000 - 60015", "060000", "0xEA60", "60000-60015;", "99999999999",
@@ -42,9 +36,7 @@ TEST(PortSetTest, RefusesWhatTheKernelRefusesOrMisreads) {
   ASSERT_FALSE(reversed.ok());
   EXPECT_THAT(std::string(reversed.status().message()),
               HasSubstr("expected 60000-60015"));
-}
-
-TEST(PortSetTest, ComparesAsSets) {
+  // Compares as sets and adds without losing other reservations.
   const PortSet have = Ports("8080,60000-60007,60010-60015");
   const PortSet want = Ports("60000-60015");
   EXPECT_FALSE(have.Contains(want));
@@ -53,9 +45,6 @@ TEST(PortSetTest, ComparesAsSets) {
   EXPECT_TRUE(Ports("1-65535").Contains(have));
   EXPECT_TRUE(have.Contains(60010u));
   EXPECT_FALSE(have.Contains(60009u));
-}
-
-TEST(PortSetTest, AddsWithoutLosingOtherReservations) {
   PortSet set = Ports("8080,60005");
   set.Add(Ports("60000-60015"));
   EXPECT_EQ(set, Ports("8080,60000-60015"));

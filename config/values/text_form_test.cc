@@ -12,7 +12,7 @@ namespace {
 
 const LazyRE2 kRow = {R"((\d+) +([a-z]+)( \d+)?)"};
 
-TEST(HasFormTest, TakesTheGroupsInTheirOrder) {
+TEST(HasFormTest, TakesTheGroupsInTheirOrderAndWantsTheWholeText) {
   uint32_t number = 0;
   absl::string_view word;
   const std::string text = "12  up";
@@ -20,9 +20,6 @@ TEST(HasFormTest, TakesTheGroupsInTheirOrder) {
   EXPECT_EQ(number, 12u);
   EXPECT_EQ(word, "up");
   EXPECT_EQ(word.data(), text.data() + 4);
-}
-
-TEST(HasFormTest, WantsTheWholeText) {
   EXPECT_TRUE(HasForm("12 up", *kRow));
   EXPECT_FALSE(HasForm("12 up.", *kRow));
   EXPECT_FALSE(HasForm(" 12 up", *kRow));
@@ -33,9 +30,7 @@ TEST(HasFormTest, ANumberThatDoesNotFitIsAMismatch) {
   uint32_t number = 0;
   EXPECT_TRUE(HasForm("4294967295 up", *kRow, &number));
   EXPECT_FALSE(HasForm("4294967296 up", *kRow, &number));
-}
-
-TEST(HasFormTest, AGroupWithoutTextLeavesAnOptionalEmpty) {
+  // A group without text leaves an optional empty.
   static const LazyRE2 kRange = {R"((\d+)(?:-(\d+))?)"};
   uint32_t first = 0;
   std::optional<uint32_t> last;
@@ -52,15 +47,11 @@ TEST(NearestWordTest, FindsOneLetterWrongMissingExtraOrSwapped) {
     EXPECT_EQ(NearestWord(word, {"addresses", "netmask", "rails"}), "netmask")
         << word;
   }
-}
-
-TEST(NearestWordTest, PrefersTheFewestEditsAndThenTheFirst) {
+  // Prefers the fewest edits and then the first.
   EXPECT_EQ(NearestWord("atlas-a4", {"atlas-a24", "atlas-a2", "atlas-a3"}),
             "atlas-a24");
   EXPECT_EQ(NearestWord("atlas-a4", {"atlas-a2", "atlas-a3"}), "atlas-a2");
-}
-
-TEST(NearestWordTest, SaysNothingWhenNothingIsNear) {
+  // Says nothing when nothing is near.
   EXPECT_EQ(NearestWord("colour", {"netmask", "rails"}), "");
   EXPECT_EQ(NearestWord("", {"a"}), "");
   EXPECT_EQ(NearestWord("smp", {}), "");

@@ -25,258 +25,266 @@ std::string Words(const std::string& name) {
       absl::StrReplaceAll(name, {{"NET_HEALTH_", ""}, {"_", " "}}));
 }
 
-Lines OrNone(Lines lines, const char* none) {
-  if (lines.empty()) lines.emplace_back(none);
+// The row `none` is said of no line.
+Lines OrNone(Lines lines, absl::string_view none) {
+  if (lines.empty()) lines.push_back(Say(none));
   return lines;
 }
 
 // A line for each item.
 template <typename Items, typename LineOf>
-Lines Listed(const Items& items, const char* none, const LineOf& line_of) {
+Lines Listed(const Items& items, absl::string_view none,
+             const LineOf& line_of) {
   return OrNone(Each<std::string>(items, line_of), none);
 }
 
 Lines Describe(const DeviceAddressFact::Settings& value) {
-  return Listed(value.settings(), "none set", [](const Ipv4Setting& setting) {
-    return absl::StrCat(setting.address(), ", netmask ", setting.netmask());
-  });
+  return Listed(
+      value.settings(), "is-none-set", [](const Ipv4Setting& setting) {
+        return JoinParts(
+            ", ", {setting.address(), Say("is-netmask", setting.netmask())});
+      });
 }
 
 Lines Describe(const DeviceIdsFact::Ids& value) {
   const std::string devices =
       DevicesText({value.ids().begin(), value.ids().end()});
-  return {
-      absl::StrCat(devices.empty() ? "none" : devices, " (", value.source(),
-                   ")", value.npu_ids().empty() ? "" : ", NPU IDs of npu-smi ",
-                   value.npu_ids().empty()
-                       ? ""
-                       : FoldIds(std::vector<uint32_t>(
-                             value.npu_ids().begin(), value.npu_ids().end())))};
+  const std::vector<uint32_t> npu_ids(value.npu_ids().begin(),
+                                      value.npu_ids().end());
+  return {JoinParts(
+      ", ", {Say("is-from", devices.empty() ? Say("is-none") : devices,
+                 value.source()),
+             npu_ids.empty() ? "" : Say("is-npu-ids", FoldIds(npu_ids))})};
 }
 
 Lines Describe(const LldpNeighbour& value) {
-  if (!value.heard()) return {"no neighbour heard"};
-  const std::string text =
-      JoinParts(", ", {Part("system ", value.system_name()),
-                       Part("port ", value.port_id()),
-                       Part("chassis ", value.chassis_id()),
-                       Part("management address ", value.management_address()),
-                       value.peer() == LldpNeighbour::SWITCH ? "a switch" : "",
-                       value.peer() == LldpNeighbour::NPU ? "another NPU" : "",
-                       value.truncated() ? "answer cut by the tool" : ""});
-  return {text.empty() ? "a neighbour without name" : text};
+  if (!value.heard()) return {Say("is-no-neighbour")};
+  std::string text = JoinParts(
+      ", ", {SayPart("is-system", value.system_name()),
+             SayPart("is-port", value.port_id()),
+             SayPart("is-chassis", value.chassis_id()),
+             SayPart("is-management-address", value.management_address()),
+             value.peer() == LldpNeighbour::SWITCH ? Say("is-switch") : "",
+             value.peer() == LldpNeighbour::NPU ? Say("is-other-npu") : "",
+             value.truncated() ? Say("is-cut-by-tool") : ""});
+  return OrNone(text.empty() ? Lines() : Lines{std::move(text)},
+                "is-nameless-neighbour");
 }
 
 Lines Describe(const TlsFact::Switch& value) {
-  return {
-      absl::StrCat(value.enabled() ? "on" : "off", " (", value.source(), ")")};
+  return {Say("is-from", Say(value.enabled() ? "is-on" : "is-off"),
+              value.source())};
 }
 
 Lines Describe(const HccnConf& value) {
   Lines lines;
   for (const HccnConf::Problem& problem : value.problems()) {
-    lines.push_back(absl::StrCat(
-        problem.line() == 0 ? "" : absl::StrCat("line ", problem.line(), ": "),
-        ProblemWords(problem.kind()), Part(": ", problem.text())));
+    lines.push_back(JoinParts(
+        ": ", {problem.line() == 0 ? "" : Say("is-line", problem.line()),
+               ValueText(Term(ProblemWords(problem.kind()))), problem.text()}));
   }
   for (const HccnConf::Entry& entry : value.entries()) {
-    lines.push_back(absl::StrCat(
-        "line ", entry.line(), ": ", entry.key(),
-        entry.has_device() ? absl::StrCat("_", entry.device()) : "", "=",
-        entry.value()));
+    lines.push_back(JoinParts(
+        ": ", {Say("is-line", entry.line()),
+               absl::StrCat(
+                   entry.key(),
+                   entry.has_device() ? absl::StrCat("_", entry.device()) : "",
+                   "=", entry.value())}));
   }
-  lines.push_back(absl::StrFormat("mode %04o", value.mode()));
+  lines.push_back(Say("is-mode", absl::StrFormat("%04o", value.mode())));
   return lines;
 }
 
 Lines Describe(const PersistentValue& value) {
   Lines lines;
   for (const PersistentValue::Assignment& assignment : value.assignments()) {
-    lines.push_back(absl::StrCat(assignment.value(), " (", assignment.file(),
-                                 ":", assignment.line(), ")"));
+    lines.push_back(
+        Say("is-from", assignment.value(),
+            absl::StrCat(assignment.file(), ":", assignment.line())));
   }
-  if (lines.size() > 1) absl::StrAppend(&lines.back(), " wins");
-  return OrNone(std::move(lines), "set by no file");
+  if (lines.size() > 1) lines.back() = Say("is-winner", lines.back());
+  return OrNone(std::move(lines), "is-set-by-no-file");
 }
 
 Lines Describe(const SocketsFact::Sockets& value) {
-  return Listed(
-      value.sockets(), "none in the HCCL range", [](const BoundSocket& socket) {
-        return absl::StrCat(
-            socket.protocol(), " ", socket.address(), " port ", socket.port(),
-            " ", socket.state(), socket.state().empty() ? "" : " ",
+  return Listed(value.sockets(), "is-no-socket", [](const BoundSocket& socket) {
+    const std::string text =
+        Say("is-socket", absl::StrCat(socket.protocol(), " ", socket.address()),
+            socket.port(), Part(" ", socket.state()),
             socket.pid() == 0
-                ? "owner not visible"
-                : absl::StrCat("pid ", socket.pid(), " ", socket.command()),
-            socket.count() > 1 ? absl::StrCat(", ", socket.count(), " of them")
-                               : "");
-      });
+                ? Say("is-owner-hidden")
+                : absl::StrCat("pid ", socket.pid(), " ", socket.command()));
+    return socket.count() > 1 ? Say("is-several", text, socket.count()) : text;
+  });
 }
 
 Lines Describe(const NpuProcessesFact::Processes& value) {
-  return Listed(value.processes(), "none", [](const NpuProcess& process) {
-    return absl::StrCat(
-        "pid ", process.pid(), " ", process.command(), " uses ",
+  return Listed(value.processes(), "is-none", [](const NpuProcess& process) {
+    return Say(
+        "is-npu-process", process.pid(), process.command(),
         DevicesText({process.devices().begin(), process.devices().end()}));
   });
 }
 
 Lines Describe(const DriftFact::Drifts& value) {
   Lines lines;
-  if (!value.unfinished().empty()) lines.push_back(value.unfinished());
+  if (!value.unfinished().empty()) {
+    lines.push_back(value.has_unfinished_words()
+                        ? ValueText(value.unfinished_words())
+                        : value.unfinished());
+  }
   for (const AppliedDrift& drift : value.drifts()) {
     lines.push_back(DriftText(drift));
   }
   for (const AppliedDrift& drift : value.untold()) {
-    lines.push_back(absl::StrCat("not judged: ", DriftText(drift)));
+    lines.push_back(Say("is-not-judged", DriftText(drift)));
   }
   if (value.left_out() > 0) {
-    lines.push_back(absl::StrCat(value.left_out(), " more not listed"));
+    lines.push_back(Say("is-more-not-listed", value.left_out()));
   }
-  return OrNone(std::move(lines), "none");
+  return OrNone(std::move(lines), "is-none");
 }
 
 Lines Describe(const AllowedFact::Allowed& value) {
-  return Listed(value.ports(), "none", [](const AllowedPort& port) {
-    return absl::StrCat(port.first_port(),
-                        port.last_port() == port.first_port()
-                            ? ""
-                            : absl::StrCat("-", port.last_port()),
-                        Part("/", port.protocol()),
-                        Part(" from ", port.source()));
+  return Listed(value.ports(), "is-none", [](const AllowedPort& port) {
+    const std::string ports =
+        absl::StrCat(port.first_port(),
+                     port.last_port() == port.first_port()
+                         ? ""
+                         : absl::StrCat("-", port.last_port()),
+                     Part("/", port.protocol()));
+    return port.source().empty() ? ports
+                                 : Say("is-allowed", ports, port.source());
   });
 }
 
 Lines Describe(const DropRulesFact::Rules& value) {
-  return Listed(value.rules(), "none",
+  return Listed(value.rules(), "is-none",
                 [](const DropRule& rule) { return rule.text(); });
 }
 
 Lines Describe(const ChipHealth& value) {
   const std::string health = ChipHealth::Health_Name(value.health());
   return {JoinParts(
-      ", ",
-      {Words(health), Part("codes ", absl::StrJoin(value.error_codes(), " ")),
-       value.information()})};
+      ", ", {ValueText(Term(Words(health))),
+             SayPart("is-codes", absl::StrJoin(value.error_codes(), " ")),
+             value.information()})};
 }
 
 Lines Describe(const MemoryErrors& value) {
-  return {absl::StrCat(value.double_bit(), " double bit errors, ",
-                       value.isolated_pages(), " pages isolated, ",
-                       value.next_isolated_pages(), " to come")};
+  return {Say("is-memory-errors", value.double_bit(), value.isolated_pages(),
+              value.next_isolated_pages())};
 }
 
 Lines Describe(const HccsLinks& value) {
-  return {absl::StrCat(value.ok() ? "ok" : "not ok",
-                       Part(", lanes ", absl::StrJoin(value.lanes(), " ")))};
+  return {JoinParts(", ",
+                    {Say(value.ok() ? "is-ok" : "is-not-ok"),
+                     SayPart("is-lanes", absl::StrJoin(value.lanes(), " "))})};
 }
 
 Lines Describe(const SuperPodPlace& value) {
-  return {absl::StrCat("SDID ", value.sdid(), ", super pod ",
-                       value.super_pod_id(), " of size ", value.size(),
-                       ", server index ", value.server_index())};
+  return {Say("is-in-super-pod", value.sdid(), value.super_pod_id(),
+              value.size(), value.server_index())};
 }
 
 Lines Describe(const VnicFact::Vnic& value) {
-  return {JoinParts(
-      ", ", {value.up() ? "up" : "down", Part("", value.setting().address()),
-             Part("netmask ", value.setting().netmask())})};
+  return {
+      JoinParts(", ", {value.up() ? "up" : "down", value.setting().address(),
+                       SayPart("is-netmask", value.setting().netmask())})};
 }
 
 Lines Describe(const OpticalFact::Module& value) {
-  if (!value.present()) return {"no module"};
-  return Listed(value.alarms(), "a module without alarm",
-                [](const OpticalAlarm& alarm) {
-                  return absl::StrCat(alarm.name(), " ", alarm.value(),
-                                      Part(", limits ", alarm.limits()));
-                });
+  if (!value.present()) return {Say("is-no-module")};
+  return Listed(
+      value.alarms(), "is-module-without-alarm", [](const OpticalAlarm& alarm) {
+        return JoinParts(", ", {absl::StrCat(alarm.name(), " ", alarm.value()),
+                                SayPart("is-limits", alarm.limits())});
+      });
 }
 
 Lines Describe(const LinkHistoryFact::History& value) {
-  Lines lines = {absl::StrCat("up ", Count(value.ups(), "time"))};
-  if (value.has_downs()) {
-    absl::StrAppend(&lines[0], ", down ", Count(value.downs(), "time"));
-  }
+  Lines lines = {JoinParts(
+      ", ",
+      {Say("is-times", "up", Count(value.ups(), "time")),
+       value.has_downs() ? Say("is-times", "down", Count(value.downs(), "time"))
+                         : ""})};
   for (const auto& change : value.changes()) {
-    lines.push_back(absl::StrCat(
-        change.up() ? "up " : "down ",
-        DurationText(absl::Seconds(change.seconds_ago())), " ago"));
+    lines.push_back(Say("is-ago", change.up() ? "up" : "down",
+                        DurationText(absl::Seconds(change.seconds_ago()))));
   }
   return lines;
 }
 
 Lines Describe(const InterfacesFact::Interfaces& value) {
-  return Listed(value.interfaces(), "none has an IPv4 address",
+  return Listed(value.interfaces(), "is-no-interface",
                 [](const HostInterface& each) {
-                  return absl::StrCat(each.name(), " ",
-                                      absl::StrJoin(each.addresses(), " "),
-                                      each.up() ? "" : ", link down");
+                  return JoinParts(
+                      ", ", {absl::StrCat(each.name(), " ",
+                                          absl::StrJoin(each.addresses(), " ")),
+                             each.up() ? "" : Say("is-link-down")});
                 });
 }
 
 Lines Describe(const AddressesFact::Addresses& value) {
   return OrNone({value.addresses().begin(), value.addresses().end()},
-                "resolves to no address");
+                "is-no-address");
 }
 
 Lines Describe(const EnvironmentFact::Variables& value) {
-  return Listed(value.variables(), "no variable of HCCL set for every login",
-                [](const EnvironmentVariable& each) {
-                  return absl::StrCat(each.name(), "=", each.value(), " (",
-                                      each.file(), ":", each.line(), ")");
-                });
+  return Listed(
+      value.variables(), "is-no-variable", [](const EnvironmentVariable& each) {
+        return Say("is-from", absl::StrCat(each.name(), "=", each.value()),
+                   absl::StrCat(each.file(), ":", each.line()));
+      });
 }
 
 Lines Describe(const CounterRisesFact::Rises& value) {
   if (!value.has_seconds()) {
-    return {absl::StrCat("not compared: ", value.not_compared())};
+    return {Say("is-not-compared", value.has_not_compared_words()
+                                       ? value.not_compared_words()
+                                       : ToFindingValue(value.not_compared()))};
   }
-  Lines lines = Listed(
-      value.rises(), "no error counter rose", [](const CounterRise& each) {
-        return absl::StrCat(each.name(), " rose by ", each.rise());
+  Lines lines =
+      Listed(value.rises(), "is-no-rise", [](const CounterRise& each) {
+        return Say("is-risen", each.name(), each.rise());
       });
-  absl::StrAppend(&lines[0], " in ",
-                  DurationText(absl::Seconds(value.seconds())));
+  lines[0] =
+      Say("is-within", lines[0], DurationText(absl::Seconds(value.seconds())));
   return lines;
 }
 
 Lines Describe(const OpenFilesFact::Limits& value) {
-  return Listed(value.limits(), "no known program that starts jobs runs",
+  return Listed(value.limits(), "is-no-launcher",
                 [](const OpenFilesLimit& each) {
-                  return absl::StrCat(each.program(), " (pid ", each.pid(),
-                                      ") ", LimitText(each.soft()),
-                                      ", at most ", LimitText(each.hard()));
+                  return Say("is-limit", each.program(), each.pid(),
+                             LimitText(each.soft()), LimitText(each.hard()));
                 });
 }
 
 Lines Describe(const ClockFact::Clock& value) {
-  return {absl::StrCat("between ", value.ahead_at_least_ms(), " and ",
-                       value.ahead_at_most_ms(),
-                       " ms ahead of the controller's")};
+  return {Say("is-ahead", value.ahead_at_least_ms(), value.ahead_at_most_ms())};
 }
 
 Lines Describe(const RootsFact::Roots& value) {
-  return {absl::StrCat(absl::StrJoin(value.hashes(), " "), ", of bundle ",
-                       value.bundle())};
+  return {
+      Say("is-of-bundle", absl::StrJoin(value.hashes(), " "), value.bundle())};
 }
 
 Lines Describe(const ZonesFact::Zones& value) {
-  return Listed(value.zones(), "none with interfaces",
-                [](const FirewallZone& zone) {
-                  return absl::StrCat(zone.name(), ": ",
-                                      absl::StrJoin(zone.interfaces(), " "));
-                });
+  return Listed(value.zones(), "is-no-zone", [](const FirewallZone& zone) {
+    return JoinParts(": ",
+                     {zone.name(), absl::StrJoin(zone.interfaces(), " ")});
+  });
 }
 
 Lines Describe(const SshFact::Ssh& value) {
   Lines lines;
   for (const SshServer& server : value.servers()) {
-    const std::string listens =
+    lines.push_back(
         server.command().empty()
-            ? "no process listens"
-            : absl::StrCat(server.command(), " (pid ", server.pid(),
-                           ") listens", server.answers() ? " and answers" : "");
-    lines.push_back(absl::StrCat("port ", server.port(), ": ", listens));
+            ? Say("is-no-listener", server.port())
+            : Say(server.answers() ? "is-answering" : "is-listening",
+                  server.port(), server.command(), server.pid()));
   }
   int working = 0;
   for (const SshLogin& login : value.logins()) {
@@ -284,60 +292,53 @@ Lines Describe(const SshFact::Ssh& value) {
       ++working;
       continue;
     }
-    lines.push_back(absl::StrCat("to ", login.host(), " port ", login.port(),
-                                 ": ", login.error()));
+    lines.push_back(Say("is-login", login.host(), login.port(), login.error()));
   }
-  lines.push_back(absl::StrCat(working, " of ",
-                               Count(value.logins_size(), "login"), " as ",
-                               value.user(), " work"));
+  lines.push_back(Say("is-logins", working, Count(value.logins_size(), "login"),
+                      value.user()));
   if (value.not_exported_size() > 0) {
-    lines.push_back(absl::StrCat("not exported: ",
-                                 absl::StrJoin(value.not_exported(), " ")));
+    lines.push_back(
+        Say("is-not-exported", absl::StrJoin(value.not_exported(), " ")));
   }
   return lines;
 }
 
 Lines Describe(const DeviceOwnersFact::Owners& value) {
-  return Listed(
-      value.owners(), "no container owns a device",
-      [](const DeviceOwner& owner) {
-        return absl::StrCat(
-            "pid ", owner.pid(), Part(" ", owner.command()),
-            Part(", container ", owner.identity()), " owns ",
-            DevicesText({owner.devices().begin(), owner.devices().end()}),
-            owner.privileged() ? ", with every capability" : "",
-            owner.uses_device() ? ", in use" : ", not in use");
-      });
+  return Listed(value.owners(), "is-no-owner", [](const DeviceOwner& owner) {
+    return JoinParts(
+        ", ",
+        {Say("is-owner",
+             JoinParts(", ", {absl::StrCat("pid ", owner.pid(),
+                                           Part(" ", owner.command())),
+                              SayPart("is-of-container", owner.identity())}),
+             DevicesText({owner.devices().begin(), owner.devices().end()})),
+         owner.privileged() ? Say("is-privileged") : "",
+         Say(owner.uses_device() ? "is-in-use" : "is-not-in-use")});
+  });
 }
 
 Lines Describe(const HostMemoryFact::Memory& value) {
-  Lines lines = {absl::StrCat(value.total_bytes() >> 20, " MiB, ",
-                              value.available_bytes() >> 20, " MiB available")};
+  Lines lines = {Say("is-memory", value.total_bytes() >> 20,
+                     value.available_bytes() >> 20)};
   for (const MemoryLimit& limit : value.limits()) {
-    lines.push_back(
-        absl::StrCat(limit.slice(), " may use ", limit.bytes() >> 20, " MiB"));
+    lines.push_back(Say("is-memory-limit", limit.slice(), limit.bytes() >> 20));
   }
   for (const OutOfMemory& kill : value.kills()) {
-    lines.push_back(
-        absl::StrCat("the kernel killed pid ", kill.pid(), " (", kill.command(),
-                     ") for lack of memory ",
-                     DurationText(absl::Seconds(kill.seconds_ago())), " ago"));
+    lines.push_back(Say("is-killed", kill.pid(), kill.command(),
+                        DurationText(absl::Seconds(kill.seconds_ago()))));
   }
   return lines;
 }
 
 Lines Describe(const PeerNamesFact::Names& value) {
-  return Listed(value.names(), "no peer was looked up",
-                [](const NameOfPeer& peer) {
-                  return absl::StrCat(
-                      peer.address(),
-                      peer.answered() ? ": answer after " : ": no answer in ",
-                      peer.elapsed_ms(), " ms");
-                });
+  return Listed(value.names(), "is-no-peer", [](const NameOfPeer& peer) {
+    return Say(peer.answered() ? "is-answer-after" : "is-no-answer-in",
+               peer.address(), peer.elapsed_ms());
+  });
 }
 
 Lines Describe(const PathsFact::Paths& value) {
-  return OrNone({value.paths().begin(), value.paths().end()}, "none");
+  return OrNone({value.paths().begin(), value.paths().end()}, "is-none");
 }
 
 Lines Describe(const PythonFact::Python& value) {
@@ -349,11 +350,10 @@ Lines Describe(const PythonFact::Python& value) {
 }
 
 Lines Describe(const DeviceMemory& value) {
-  return {absl::StrCat(
-      value.used_mb(), " of ", value.total_mb(), " MB used, ",
-      value.pids().empty()
-          ? "by no process"
-          : absl::StrCat("by pid ", absl::StrJoin(value.pids(), " ")))};
+  return {Say("is-used", value.used_mb(), value.total_mb(),
+              value.pids().empty()
+                  ? Say("is-by-no-process")
+                  : Say("is-by-process", absl::StrJoin(value.pids(), " ")))};
 }
 
 // Tries one type after the other; protobuf prints one of a newer .proto.
@@ -364,7 +364,7 @@ Lines DescribeAs(const Message& value) {
     if (typed != nullptr) lines = Describe(*typed);
   };
   (describe(DynamicCastToGenerated<const Types>(&value)), ...);
-  return OrNone(std::move(lines), value.ShortDebugString().c_str());
+  return lines.empty() ? Lines{value.ShortDebugString()} : lines;
 }
 
 Lines DescribeMessage(const Message& value) {
@@ -387,12 +387,12 @@ Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING: {
       const std::string text = reflection.GetString(fact, &field);
-      return {text.empty() ? "none" : text};
+      return {text.empty() ? Say("is-none") : text};
     }
     case FieldDescriptor::CPPTYPE_UINT64:
       return {absl::StrCat(reflection.GetUInt64(fact, &field))};
     case FieldDescriptor::CPPTYPE_BOOL:
-      return {reflection.GetBool(fact, &field) ? "yes" : "no"};
+      return {Say(reflection.GetBool(fact, &field) ? "is-yes" : "is-no")};
     case FieldDescriptor::CPPTYPE_ENUM:
       return {EnumWords(*reflection.GetEnum(fact, &field))};
     case FieldDescriptor::CPPTYPE_MESSAGE:
@@ -471,7 +471,7 @@ std::string ProblemWords(HccnConf::Problem::Kind kind) {
 }
 
 std::string EnumWords(const EnumValueDescriptor& value) {
-  return Words(value.name());
+  return ValueText(Term(Words(value.name())));
 }
 
 }  // namespace clusterd

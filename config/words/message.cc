@@ -26,13 +26,6 @@ FindingValue Lines(const std::vector<FindingValue>& lines) {
   return all;
 }
 
-FindingValue Behind(absl::string_view what, const FindingValue& words) {
-  const bool is_in_front = words.words() == "about" &&
-                           words.values_size() == 2 &&
-                           words.values(0).text() == what;
-  return is_in_front ? words.values(1) : words;
-}
-
 FindingValue MessageWords(const absl::Status& error) {
   FindingValue words;
   const auto payload = error.GetPayload(kMessageWords);

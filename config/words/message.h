@@ -49,9 +49,6 @@ CLUSTERD_WORDS(UnknownWords, UnknownError)
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);
 
-// The words that InFront of status_macros.h has put `what` in front of.
-FindingValue Behind(absl::string_view what, const FindingValue& words);
-
 // The words of an error: without a payload, its message.
 FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines: at least one, unless it is OK.

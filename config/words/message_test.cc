@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -44,10 +43,11 @@ TEST(MessageTest, PageIsWhatTheRowsAre) {
   };
   const std::string made = read("config/rules/texts/messages.md");
   ASSERT_FALSE(made.empty());
-  EXPECT_TRUE(made == read("config/words/README.md"))
-      << "config/words/README.md is not what the rows are, write it again:\n"
-         "  bazel build //config/rules/texts:messages\n"
-         "  cp bazel-bin/config/rules/texts/messages.md config/words/README.md";
+  constexpr char kHow[] =
+      "config/words/README.md is not what the rows are, write it again:\n"
+      "  bazel build //config/rules/texts:messages\n"
+      "  cp bazel-bin/config/rules/texts/messages.md config/words/README.md";
+  EXPECT_TRUE(made == read("config/words/README.md")) << kHow;
 }
 
 TEST(RenderWordsTest, FillsInTextsInTheCurrentLanguage) {
@@ -57,8 +57,8 @@ TEST(RenderWordsTest, FillsInTextsInTheCurrentLanguage) {
       Worded("hub-cancelled-after-wave", "bob", 2);
   report = Rendered(report);
   report.add_notes("of another");
-  EXPECT_EQ(report.notes(0), "the controller ended while it ran");
-  EXPECT_EQ(report.hosts(0).error(), "cancelled by bob after wave 2");
+  EXPECT_EQ(report.notes(0), Say("hub-controller-ended"));
+  EXPECT_EQ(report.hosts(0).error(), Say("hub-cancelled-after-wave", "bob", 2));
   const InLanguage chinese(Language::kChinese);
   RenderWords(&report, /*drop=*/true);
   ASSERT_EQ(report.notes_size(), 2);

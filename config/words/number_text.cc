@@ -18,7 +18,7 @@ std::string Count(size_t number, absl::string_view singular) {
 }
 
 std::string LimitText(uint64_t limit) {
-  return limit == std::numeric_limits<uint64_t>::max() ? "unlimited"
+  return limit == std::numeric_limits<uint64_t>::max() ? Say("is-unlimited")
                                                        : absl::StrCat(limit);
 }
 

@@ -11,7 +11,7 @@ TEST(CountTest, AddsThePluralS) {
   EXPECT_EQ(Count(16, "device"), "16 devices");
 }
 
-TEST(DurationTextTest, ChoosesOneUnit) {
+TEST(DurationTextTest, ChoosesOneUnitAndCallsANegativeDurationNothing) {
   EXPECT_EQ(DurationText(absl::Milliseconds(5)), "5 ms");
   EXPECT_EQ(DurationText(absl::Milliseconds(850)), "0.8 s");
   EXPECT_EQ(DurationText(absl::Milliseconds(1312)), "1.3 s");
@@ -19,9 +19,6 @@ TEST(DurationTextTest, ChoosesOneUnit) {
   EXPECT_EQ(DurationText(absl::Minutes(3)), "3 min");
   EXPECT_EQ(DurationText(absl::Hours(5)), "5 h");
   EXPECT_EQ(DurationText(absl::Hours(24 * 9)), "9 days");
-}
-
-TEST(DurationTextTest, CallsANegativeDurationNothing) {
   EXPECT_EQ(DurationText(-absl::Seconds(3)), "0 s");
 }
 

@@ -36,15 +36,11 @@ TEST(PageTableTest, AlignsColumnsAndEndsLinesWithoutSpaces) {
                   {}),
             "STATE  HOSTS\n"
             "é      server[0-1]  1 drifted\n");
-}
-
-TEST(PageTableTest, LetsTheLastCellOfARowMakeNoColumnWider) {
+  // Lets the last cell of a row make no column wider.
   EXPECT_EQ(Table({{{"a"}, {"a long one"}}, {{"b"}, {"x"}, {"y"}}}, {2}),
             "  a  a long one\n"
             "  b  x  y\n");
-}
-
-TEST(PageTableTest, CutsOrWrapsTheLastCellAtTheWindow) {
+  // Cuts or wraps the last cell at the window.
   const std::vector<Row> rows = {{{"a"}, {"one two three four five six"}}};
   EXPECT_EQ(Table(rows, {0, kCut}, 25), "a  one two three four fi…\n");
   EXPECT_EQ(Table(rows, {0, kWrapped}, 25),
@@ -52,9 +48,7 @@ TEST(PageTableTest, CutsOrWrapsTheLastCellAtTheWindow) {
             "   five six\n");
   EXPECT_EQ(Table(rows, {0, kCut}), "a  one two three four five six\n");
   EXPECT_EQ(Table(rows, {0, kCut, 25}), "a  one two three four fi…\n");
-}
-
-TEST(PageTableTest, PaintsCellsWithTheirPadding) {
+  // Paints cells with their padding.
   Style style = Window(0);
   style.color = true;
   EXPECT_EQ(Printed(style,
@@ -76,9 +70,7 @@ TEST(PageTest, PutsFurtherLinesBelowTheFirst) {
             "    five\n"
             "    six\n"
             "fix a command that is not to be broken\n");
-}
-
-TEST(PageTest, PaintsTheWordOfASentenceOnly) {
+  // Paints the word of a sentence only and makes titles notes and lines safe.
   Style style = Window(0);
   style.color = true;
   EXPECT_EQ(Printed(style,
@@ -86,9 +78,6 @@ TEST(PageTest, PaintsTheWordOfASentenceOnly) {
                       page.Sentence("PASS", Paint::kGreen, "all\x1b");
                     }),
             "\x1b[32m\x1b[1mPASS\x1b[0m\x1b[0m: all\\x1b\n");
-}
-
-TEST(PageTest, MakesTitlesNotesAndLinesSafe) {
   EXPECT_EQ(Printed(Window(0),
                     [](Page& page) {
                       page.Title("a\x1b");

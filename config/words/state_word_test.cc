@@ -22,9 +22,7 @@ TEST(StateLabelTest, UsesAsciiSymbolsWithoutUtf8) {
   EXPECT_EQ(StateLabel(PASS, style), "+ pass   ");
   EXPECT_EQ(StateLabel(WARN, style), "! warn   ");
   EXPECT_EQ(StateLabel(FAIL, style), "x fail   ");
-}
-
-TEST(StateLabelTest, CallsAStateThatWeDoNotKnowUnknown) {
+  // Calls a state that we do not know unknown.
   EXPECT_EQ(KnownState(kFutureState), UNKNOWN);
   EXPECT_EQ(KnownState(STATE_UNSPECIFIED), UNKNOWN);
   EXPECT_STREQ(StateWord(kFutureState), "unknown");

@@ -17,8 +17,7 @@ using SubjectGroups =
     FirstSeen<std::pair<bool, std::string>,
               std::pair<FindingValue, std::vector<std::string>>>;
 
-SubjectGroups GroupSubjects(
-    const google::protobuf::RepeatedPtrField<Subject>& subjects) {
+SubjectGroups GroupSubjects(const Subjects& subjects) {
   FirstSeen<std::string, std::vector<uint32_t>> devices_of;
   for (const Subject& subject : subjects) {
     std::vector<uint32_t>& ids = devices_of[subject.host()];
@@ -60,9 +59,7 @@ FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
                 Counted(rest, absl::StrCat("more ", one)));
 }
 
-FindingValue SubjectsValue(
-    const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
-    int columns) {
+FindingValue SubjectsValue(const Subjects& subjects, int groups, int columns) {
   if (subjects.empty()) return Worded("cluster");
   FindingValue all;
   int shown = 0;

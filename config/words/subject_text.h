@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -75,6 +76,11 @@ auto FirstWith(Items&& items, Of of, const Value& value)
   return nullptr;
 }
 
+// For a number of groups or columns: all are shown.
+inline constexpr int kUnbounded = std::numeric_limits<int>::max();
+
+using Subjects = google::protobuf::RepeatedPtrField<Subject>;
+
 // "device 3", "devices 0-3,5"; empty for none.
 FindingValue DevicesValue(std::vector<uint32_t> ids);
 inline std::string DevicesText(std::vector<uint32_t> ids) {
@@ -88,6 +94,11 @@ FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
 inline std::string HostsText(const std::vector<std::string>& hosts, int columns,
                              absl::string_view one = "host") {
   return ValueText(HostsValue(hosts, columns, one));
+}
+template <typename Names>
+std::string HostsText(const Names& hosts, int columns) {
+  return HostsText(std::vector<std::string>(hosts.begin(), hosts.end()),
+                   columns);
 }
 
 // "10.0.0.1 on server0, 10.0.0.2 on server1": texts or numbers of a map and
@@ -107,12 +118,9 @@ FindingValue ByHosts(const Values& values) {
 // The hosts with their devices, hosts of the same devices folded together, at
 // most `groups` of them, each bounded as in HostsText. No subject, or one
 // without host and device, is "cluster". Not made safe for a terminal.
-FindingValue SubjectsValue(
-    const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
-    int columns);
-inline std::string SubjectsText(
-    const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
-    int columns) {
+FindingValue SubjectsValue(const Subjects& subjects, int groups, int columns);
+inline std::string SubjectsText(const Subjects& subjects, int groups,
+                                int columns) {
   return ValueText(SubjectsValue(subjects, groups, columns));
 }
 

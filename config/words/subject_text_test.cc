@@ -1,5 +1,7 @@
 #include "config/words/subject_text.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "config/words/terminal.h"
 #include "config/words/words.h"
@@ -29,9 +31,7 @@ TEST(HostsTextTest, CountsTheHostsThatDoNotFit) {
   const std::vector<std::string> odd = {"anna", "berta", "carla", "dora"};
   const std::string text = HostsText(odd, 12);
   EXPECT_EQ(text, "anna,berta and 2 more hosts");
-}
-
-TEST(HostsTextTest, StaysShortForThousandsOfNamesThatDoNotFold) {
+  // Stays short for thousands of names that do not fold.
   std::vector<std::string> hosts;
   for (int i = 0; i < 10'000; ++i) {
     hosts.push_back(
@@ -80,27 +80,34 @@ TEST(ActorNameTest, IsTheShortNameOfAnIdAndWhatOlderVersionsKept) {
                             "spiffe://demo/printer", "spiffe://demo/a/b"}) {
     EXPECT_EQ(ActorName(other), other);
   }
-}
-
-TEST(ActorNameTest, TakesNoUserOfThatNameForTheController) {
+  // Takes no user of that name for the controller.
   EXPECT_TRUE(IsController(ControllerActor("demo")));
   EXPECT_TRUE(IsController("clusterd-controller"));
-  EXPECT_FALSE(IsController("spiffe://demo/user/clusterd-controller"));
-  EXPECT_FALSE(IsController("spiffe://demo/host/clusterd-controller"));
-  EXPECT_FALSE(IsController("ann"));
+  for (const char* other : {"spiffe://demo/user/clusterd-controller",
+                            "spiffe://demo/host/clusterd-controller", "ann"}) {
+    EXPECT_FALSE(IsController(other)) << other;
+  }
 }
 
 TEST(HostNetworkNoteTest, NamesWhatSharesTheNetworkAndWhere) {
   EXPECT_EQ(
       ValueText(HostNetworkNote("container:train-1", {"node01", "node02"})),
-      "container train-1 on node[01-02] uses the host's network: host "
-      "and container are one");
+      Say("shared-container", "train-1", "node[01-02]"));
   EXPECT_EQ(ValueText(HostNetworkNote("pid:4711", {"node01"})),
-            "process 4711 on node01 uses the host's network: host and process "
-            "are one");
+            Say("shared-process", 4711, "node01"));
   EXPECT_EQ(ValueText(HostNetworkNote("path:/run/netns/x", {"node01"})),
-            "/run/netns/x on node01 uses the host's network: host and "
-            "namespace are one");
+            Say("shared-namespace", "/run/netns/x", "node01"));
+}
+
+TEST(FirstMetTest, KeepsTheOrderAndOneValuePerKey) {
+  FirstSeen<std::string, int> counts;
+  for (const char* word : {"b", "a", "b"}) ++counts[word];
+  std::string text;
+  for (const auto& [word, count] : counts) {
+    text += word + std::to_string(count);
+  }
+  EXPECT_EQ(text, "b2a1");
+  EXPECT_EQ(counts.size(), 2u);
 }
 
 }  // namespace

@@ -225,6 +225,10 @@ void Page::Whole(absl::string_view head, absl::string_view text) {
   Lines(head, text, Paint::kNone, 0);
 }
 
+void Page::Optional(absl::string_view row, absl::string_view text) {
+  if (!text.empty()) Whole("", Say(row, Safe(text)));
+}
+
 void Page::PrintNote(absl::string_view note) {
   Sentence(Say("report-note"), Paint::kNone, note);
 }

@@ -138,6 +138,10 @@ class Page {
   // The same without wrapping: commands to be copied.
   void Whole(absl::string_view head, absl::string_view text);
 
+  // The words of that row with the text, which is made safe; not for an empty
+  // one.
+  void Optional(absl::string_view row, absl::string_view text);
+
   // "note: ..." for each. Makes them safe.
   template <typename Notes>
   void PrintNotes(const Notes& notes) {

@@ -1,8 +1,8 @@
 #include "config/words/waiver_text.h"
 
-#include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -32,6 +32,16 @@ FindingValue WaiverWords(const Waiver& waiver) {
                 UtcMinute(absl::FromUnixMillis(waiver.until_ms())),
                 SafeText(ActorName(waiver.owner()), /*utf8=*/true),
                 SafeText(waiver.reason(), /*utf8=*/true));
+}
+
+FindingValue WaivedEnd(const Finding& finding) {
+  if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return {};
+  const Waiver& waiver = finding.waiver();
+  FindingValue end =
+      Worded(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
+             StateWords(waiver.waived_from()), WaiverWords(waiver));
+  end.set_name(kWaivedEnd);
+  return end;
 }
 
 }  // namespace clusterd

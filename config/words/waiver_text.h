@@ -22,6 +22,11 @@ bool IsInForce(const Waiver& waiver, absl::Time now);
 FindingValue WaivedWords(const Waiver& waiver);
 // "until 2026-12-01 10:00 UTC by ann: cable ordered", on one line.
 FindingValue WaiverWords(const Waiver& waiver);
+// "; waived, otherwise fail, until …", which ends what was observed; empty for
+// a finding without a waiver, and for one about hosts in maintenance. Its name
+// is kWaivedEnd, which no row of a finding has for a value.
+FindingValue WaivedEnd(const Finding& finding);
+inline constexpr char kWaivedEnd[] = "waived";
 
 }  // namespace clusterd
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "config/values/nearest_word.h"
@@ -17,7 +16,7 @@ namespace {
 // Words that are not in texts/: their values are those of a list.
 constexpr char kListed[] = "listed";
 // Reasons quote commands and answers.
-constexpr size_t kMaxDetailBytes = 600;
+constexpr size_t kMaxDetailBytes = kMaxWordsTextBytes;
 constexpr size_t kMaxDetailWordsBytes = 2000;
 
 // "why-timed-out". A reason of a newer clusterd counts as none.
@@ -84,9 +83,14 @@ FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded("why-not-asked");
   FindingValue why = Worded(ReasonName("why-", *missing));
   if (missing->has_detail_words() &&
-      missing->detail_words().ByteSizeLong() <= kMaxDetailWordsBytes) {
-    return Worded("why-with-detail", why,
-                  PrintableWords(missing->detail_words()));
+      missing->detail_words().ByteSizeLong() <= 32 * kMaxDetailWordsBytes) {
+    FindingValue detail = PrintableWords(missing->detail_words());
+    if (detail.ByteSizeLong() > kMaxDetailWordsBytes) {
+      detail = PrintableWords(std::move(detail), kMaxQuotedBytes);
+    }
+    if (detail.ByteSizeLong() <= kMaxDetailWordsBytes) {
+      return Worded("why-with-detail", why, detail);
+    }
   }
   if (missing->detail().empty()) return why;
   return Worded("why-with-detail", why,
@@ -95,9 +99,9 @@ FindingValue MissingWords(const Missing* missing) {
 
 FindingValue LearnWords(const Missing* missing) {
   if (missing == nullptr) return Worded("learn-not-asked");
-  // Many programs can fail; only this one keeps that log.
+  // Many programs can fail; only hccn_tool keeps that log.
   if (missing->reason() == Missing::TOOL_FAILED &&
-      absl::StrContains(missing->detail(), "hccn_tool")) {
+      missing->detail_words().words() == kHccnToolSaid) {
     return Worded("learn-from-tool-log");
   }
   return Worded(ReasonName("learn-", *missing));
@@ -115,11 +119,11 @@ FindingValue Lasting(absl::Duration duration) {
                              : Counted(duration / kDay, "day");
 }
 
-FindingValue PrintableWords(FindingValue words) {
+FindingValue PrintableWords(FindingValue words, size_t max_text_bytes) {
   words.set_words(PrintableText(words.words()));
-  words.set_text(PrintableText(words.text(), kMaxDetailBytes));
+  words.set_text(PrintableText(words.text(), max_text_bytes));
   for (FindingValue& value : *words.mutable_values()) {
-    value = PrintableWords(std::move(value));
+    value = PrintableWords(std::move(value), max_text_bytes);
   }
   return words;
 }
@@ -163,6 +167,16 @@ std::string ValueText(const FindingValue& value) {
   else if (is_one && !row->english_of_one.empty())
     text = row->english_of_one;
   return WithValuesIn(text, value.values());
+}
+
+std::vector<std::string> TextsOf(
+    const FindingValue& words,
+    const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::vector<std::string> all(texts.begin(), texts.end());
+  for (int i = 0; i < std::min(texts.size(), words.values_size()); ++i) {
+    all[i] = ValueText(words.values(i));
+  }
+  return all;
 }
 
 std::string NamedValuesText(const FindingValues& values) {

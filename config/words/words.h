@@ -38,6 +38,11 @@ FindingValue ToFindingValue(const Value& value) {
   }
 }
 
+// True for a text or words.
+inline bool IsSaid(const FindingValue& value) {
+  return !value.words().empty() || !value.text().empty();
+}
+
 // Words of texts/ with their values, as a value.
 template <typename... Values>
 FindingValue Worded(absl::string_view name, const Values&... values) {
@@ -62,12 +67,25 @@ inline constexpr char kLinesWords[] = "lines";
 // "/etc/profile.d/hccl.sh:3".
 FindingValue PlaceWords(const EnvironmentVariable& variable);
 
+// The detail of a fact that is missing because hccn_tool failed.
+inline constexpr char kHccnToolSaid[] = "fact-hccn-tool-said";
+
 // Why a fact is missing, and how to learn it; nullptr: it was not asked for.
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
 
-// Words of a host or tool, whose texts may be any bytes, as printable ones.
-FindingValue PrintableWords(FindingValue words);
+// The texts, the first ones in the current language: from the values of
+// `words`.
+std::vector<std::string> TextsOf(
+    const FindingValue& words,
+    const google::protobuf::RepeatedPtrField<std::string>& texts);
+
+inline constexpr size_t kMaxWordsTextBytes = 600;
+
+// Words of a host or tool, whose texts may be any bytes, as printable ones, cut
+// after so many bytes each.
+FindingValue PrintableWords(FindingValue words,
+                            size_t max_text_bytes = kMaxWordsTextBytes);
 
 // A text of a row with its values, of which it may have ten.
 std::string WithValuesIn(absl::string_view text, const FindingValues& values);

@@ -31,13 +31,13 @@ constexpr size_t kMaxConfigBytes = 1 << 16;
 constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
 constexpr absl::Duration kMostDriftInterval = absl::Hours(24);
 
-// A text setting: its row reads it, makes the flag, and has the default.
+// A text setting. Its row names its key and default.
 struct TextSetting {
-  const char* key;  // "--" before it: the flag.
+  const char* key;  // "--" in front: the flag.
   std::string* (*of)(AgentSettings*);
   bool is_path;  // Absolute in the file.
   const char* help;
-  // "": the certificate names it. Null: a daemon requires it.
+  // "": taken from the certificate. Null: a daemon requires it.
   const char* fallback = nullptr;
   bool below_root = false;  // `fallback` is below the root.
 };
@@ -65,12 +65,12 @@ constexpr char kFooter[] =
     R"(`clusterd join --help` says how this host gets its certificate.
 
 Without --once and --record it needs --controller, on the command line or in
-the file of --config. Files that nobody names are looked for below --root.
+the file of --config. Default paths are below --root.
 
-Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or go on, 3 for
-wrong usage or a mistake in the file.
-With --once: 0 pass, or warnings only; 1 a failure; 2 something could not be
-told; 3 wrong usage, certificate or spec.
+Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or continue, 3
+for wrong usage or a mistake in the file.
+With --once: 0 pass, or warnings only; 1 a failure; 2 no complete verdict;
+3 wrong usage, certificate or cluster.yaml.
 With --record: 0, or 1 if nothing could be written.)";
 
 std::string BelowRoot(const AgentFlags& flags, absl::string_view path) {
@@ -83,8 +83,8 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
       "--config", flags->config,
       absl::StrCat("YAML file with controller, cluster, ca, cert, key,\n"
                    "socket, state, drift_interval, metrics_file,\n"
-                   "hooks, and allow: what this host lets be changed\n"
-                   "(without: nothing)\n[",
+                   "hooks, and allow: what may be changed on this\n"
+                   "host (default: nothing)\n[",
                    kDefaultConfig, ", if it is there]"));
   for (const TextSetting& setting : kTextSettings) {
     app->add_option(
@@ -112,7 +112,7 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
                         absl::StrCat("clusterd ", kClusterdVersion));
 }
 
-// Takes from the file what the command line lacks.
+// Sets from the file what the command line does not set.
 absl::Status AddFile(AgentFlags* flags) {
   if (flags->config.empty() && !flags->record) {
     const std::string usual = BelowRoot(*flags, kDefaultConfig);
@@ -138,7 +138,7 @@ void AddDefaults(AgentFlags* flags) {
     *value = setting.below_root ? BelowRoot(*flags, setting.fallback)
                                 : setting.fallback;
   }
-  // A host alone needs no certificate and then has the machine's own name.
+  // Without a controller it needs no certificate, but uses the machine's name.
   const bool alone = flags->once || flags->record;
   if (alone && access(usual.tls.certificate.c_str(), R_OK) != 0) return;
   *flags = usual;
@@ -250,7 +250,7 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
       log->Warning("this host is only observed until its file has no mistake: ",
                    all);
     }
-    // Each mistake is one line; the first is enough.
+    // Each line is a mistake; the first one is enough.
     allows.set_mistake(
         PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
   }
@@ -267,7 +267,7 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       "the file has no mistake: ",
       file.status().message());
   HookSettings defaults;
-  defaults.drain = false;  // The file may have had this.
+  defaults.drain = false;  // The file may have had false.
   return defaults;
 }
 

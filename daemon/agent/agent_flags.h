@@ -37,42 +37,42 @@ namespace clusterd {
 // The default folder of a daemon's state.
 inline constexpr char kDefaultState[] = "/var/lib/clusterd";
 
-// Settings of both sources. Empty: not given.
+// Settings from the command line or the file. Empty: not set.
 struct AgentSettings {
   std::string controller;
   std::string cluster;
   TlsFiles tls;
   std::string socket;
-  // Folder below the root for journals, which must outlive the daemon.
+  // Folder below the root for journals, which must survive the daemon.
   std::string state;
   // Interval of drift checks; zero ("0"): only after attaching and changes.
   std::optional<absl::Duration> drift_interval;
-  // Below the root.
+  // A path below the root.
   std::string metrics_file;
 };
 
 struct AgentConfig : AgentSettings {
-  // Without the key, only observing is allowed.
+  // Without this key, only observing is allowed.
   HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
   HookSettings hooks;
 };
 
 struct AgentFlags : AgentSettings {
-  // Empty: none was named, and the default file is missing.
+  // Empty: none was named, and the default file does not exist.
   std::string config;
   // Root of the machine's files.
   std::string root;
-  // Print facts and own findings and end, without any controller.
+  // Prints facts and its own findings and ends, without a controller.
   bool once = false;
-  // Write the runs of one observation and end; see self_check.h.
+  // Writes the runs of one observation and ends; see self_check.h.
   bool record = false;
   std::string format;  // "text" or "json".
-  std::string spec;    // cluster.yaml to judge --once by; empty: none.
+  std::string spec;    // cluster.yaml for --once; empty: none.
 };
 
-// Both return nullopt if the program should go on; otherwise its exit status: 0
-// after --help and --version, 3 after wrong usage or a mistake in the file.
-// They have printed their messages then.
+// Both return nullopt if the program should continue; otherwise the exit
+// status, with the messages printed: 0 after --help and --version, 3 after
+// wrong usage or a mistake in the file.
 
 // Reads the command line alone, which is enough for FirstRecovery.
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
@@ -82,21 +82,21 @@ std::optional<int> AddAgentConfig(AgentFlags* flags);
 
 // InvalidArgument with every mistake of the file, one per line with line and
 // column: invalid YAML, unknown keys with the nearest known one, values that
-// are not text, paths that are not absolute. Text in, value out.
+// are not text, paths that are not absolute. Pure.
 absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
                                              absl::string_view text);
 
 // Reads and parses a file; errors also as ReadRegularFile.
 absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
 
-// The changes that the file of --config allows; "": no such file. Re-read
-// before every change, so that an edit takes effect at once. Only observing,
-// with the reason in `log`, if the file is unreadable or has a mistake. Without
-// `log` the reason is reported with the host's facts, for plans.
+// The changes that the file of --config allows; "": no such file. It is re-read
+// before every change, so that an edit takes effect at once. If it is
+// unreadable or has a mistake, only observing is allowed; `log` gets the
+// reason, or, without `log`, the host's facts.
 HostAllows ReadHostAllows(const std::string& config, Log* log = nullptr);
 
-// Re-read for every hook. The defaults, but with drains off and the reason in
-// the log, if the file is unreadable or has a mistake.
+// Re-read for every hook. If the file is unreadable or has a mistake, returns
+// the defaults without drains, and logs the reason.
 HookSettings ReadHooks(const std::string& config, Log* log);
 
 }  // namespace clusterd

@@ -1,8 +1,9 @@
 #include "daemon/agent/agent_stream.h"
 
-#include "absl/strings/match.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/identity/leaf_renewal.h"
@@ -11,6 +12,11 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
+
+// Words of ExplainUnavailable where a certificate may be refused.
+constexpr absl::string_view kAboutCertificates[] = {
+    "msg-call-wrong-peer", "msg-call-wrong-certificate", "msg-call-not-signed",
+    "msg-call-handshake-failed", "msg-call-closed"};
 
 }  // namespace
 
@@ -23,16 +29,14 @@ uint64_t HubQuestions::Open(absl::Duration wait, Answered answered) {
           scheduler_->RunAfter(wait, [weak = weak_from_this(), id, wait] {
             const auto self = weak.lock();
             if (self == nullptr) return;
-            self->Answer(id, absl::DeadlineExceededError(absl::StrCat(
-                                 "the controller did not answer in ",
-                                 absl::FormatDuration(wait))));
+            self->Answer(id, DeadlineWords("agent-no-answer",
+                                           absl::FormatDuration(wait)));
           });
       waiting_.emplace(id, Waiting{std::move(answered), timer});
       return id;
     }
   }
-  answered(absl::ResourceExhaustedError(absl::StrCat(
-      kMaxOpenQuestions, " questions wait for the controller already")));
+  answered(ExhaustedWords("agent-questions-wait", kMaxOpenQuestions));
   return 0;
 }
 
@@ -165,7 +169,7 @@ void AgentStream::OnMessage(const HubMessage& message) {
         "the controller's first message was not a welcome"));
   }
   Take(message);
-  // Keeps nothing of a controller whose welcome was invalid.
+  // Keep nothing from a controller whose welcome was invalid.
   if (attached_ && message.has_audit_head() && parts_.audit != nullptr) {
     auto head = ParseAuditHead(AuditHeadText(message.audit_head()));
     if (head.ok()) {
@@ -200,7 +204,7 @@ void AgentStream::Take(const HubMessage& message) {
       asked_to_leave_ = true;
       return connection_->HangUp();
     case HubMessage::KIND_NOT_SET:
-      // A head alone, or a newer message; only tasks need an answer.
+      // Only an audit head, or a newer controller's message: needs no answer.
       return;
   }
 }
@@ -279,12 +283,12 @@ void AgentStream::OnChange(
 
 void AgentStream::Answer(const std::weak_ptr<HubConnection>& asker,
                          AgentMessage message) {
-  // Without a stream, the next one begins with the past applies.
+  // If there is no stream, the next one begins with the past applies.
   if (connection_ == nullptr || !attached_) return;
   if (asker.lock() == connection_) {
     Send(std::move(message));
   } else if (message.result().has_apply()) {
-    // This stream's controller knows no such task.
+    // The stream's controller does not know this task.
     AgentMessage late;
     *late.mutable_past_applies()->add_results() = message.result().apply();
     Send(std::move(late));
@@ -318,7 +322,7 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
   parts_.loop->Post([self = shared_from_this(), question = std::move(question),
                      wait, answered = std::move(answered)]() mutable {
     if (self->connection_ == nullptr || !self->attached_ || self->stopping_) {
-      return answered(absl::UnavailableError("the controller is away"));
+      return answered(UnavailableWords("agent-controller-away"));
     }
     const uint64_t id = self->questions_->Open(wait, std::move(answered));
     if (id == 0) return;
@@ -335,13 +339,14 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
 
 absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
-  const std::string reason(ExplainUnavailable(why, options_.tls).message());
+  const absl::Status reason = ExplainUnavailable(why, options_.tls);
   const absl::Status files = CheckOneCluster(options_.tls);
   // Either side may have a root that the other one lacks.
-  const bool is_told = absl::StrContains(reason, "certificate") &&
-                       LeafRenewal::Renews(options_.tls);
+  const bool is_told =
+      absl::c_linear_search(kAboutCertificates, MessageWords(reason).words()) &&
+      LeafRenewal::Renews(options_.tls);
   return absl::UnavailableError(JoinParts(
-      "; ", {reason, std::string(files.message()),
+      "; ", {std::string(reason.message()), std::string(files.message()),
              is_told ? "after a change of the CA's root, clusterd join with a "
                        "token of clusterctl token create lets it in again"
                      : ""}));
@@ -354,7 +359,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
           : end;
   parts_.scheduler->Cancel(timer_);
   tasks_->CancelAll();
-  questions_->EndAll(absl::UnavailableError("the controller went away"));
+  questions_->EndAll(UnavailableWords("agent-controller-gone"));
   connection_ = nullptr;
   attached_ = false;
   told_head_.Clear();
@@ -364,9 +369,12 @@ void AgentStream::OnEnd(const absl::Status& end) {
   }
   const bool wished = std::exchange(reattaching_, false);
   if (wished) backoff_.Reset();  // A single host needs no spread.
-  const std::string error = wished ? "" : Explained(why).ToString();
+  const std::string error =
+      wished
+          ? ""
+          : Explained(why).ToString(absl::StatusToStringMode::kWithNoExtraData);
   SetAttached(false, error);
-  // Logs a controller that is away for a night once, not a thousand times.
+  // Log a controller that is away for a night once, not a thousand times.
   if (!wished && error != logged_error_) {
     parts_.log->Warning("not attached to ", options_.dial.controller, ": ",
                         error);

@@ -1,5 +1,5 @@
 // Keeps this host attached to its controller: connects, says hello, runs the
-// tasks of the stream, and waits and reconnects after any end of it.
+// stream's tasks, and reconnects after a wait when the stream ends.
 //   attaching -> attached -> (ended: wait) -> attaching -> ...
 // An apply outlives its stream: its result goes to the stream that is open when
 // it ends, or to the next one among the past applies.
@@ -14,11 +14,11 @@
 
 namespace clusterd {
 
-// Open questions of one host at most; it runs no more hooks at once.
+// The most open questions of one host, and so the most hooks at once.
 inline constexpr size_t kMaxOpenQuestions = 512;
 
 // The questions that this host asks its controller over the stream. Each has an
-// id of its stream and gets exactly one answer, at the latest when its time is
+// id in its stream and gets exactly one answer, at the latest when its time is
 // over or the stream ends. Held by a shared_ptr. Safe for concurrent use.
 class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
  public:
@@ -28,12 +28,12 @@ class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
   // `scheduler` must outlive it.
   explicit HubQuestions(Scheduler* scheduler) : scheduler_(scheduler) {}
 
-  // Returns the id of a new question, to be sent then; 0 if there are too many,
-  // after it called `answered` with ResourceExhausted. DeadlineExceeded after
-  // `wait`.
+  // Returns the id of a new question, which the caller then sends. If too many
+  // are open, calls `answered` with ResourceExhausted and returns 0.
+  // DeadlineExceeded after `wait`.
   uint64_t Open(absl::Duration wait, Answered answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Answers a question; drops an answer to a closed one.
+  // Answers a question; an answer to a closed one is dropped.
   void Answer(uint64_t id, absl::StatusOr<HubMessage> answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // True if no question waits for its answer.
@@ -62,15 +62,15 @@ inline constexpr absl::Duration kWelcomeTimeout = absl::Seconds(90);
 struct AgentStreamOptions {
   DialOptions dial;
   std::string cluster;
-  // Files of the credentials, named in errors if the controller cannot be
-  // reached; empty if there are no files.
+  // Files of the credentials, which errors name if the controller cannot be
+  // reached; empty if there are none.
   TlsFiles tls;
-  // As in the own certificate; the controller reads it from there.
+  // The name in the own certificate, from which the controller reads it.
   std::string host;
-  // The machine's ids, and its simulation, if any; the rest is filled in.
+  // The machine's ids, and its simulation, if any; the stream sets the rest.
   Hello hello;
   BackoffOptions backoff;
-  // The first connect waits a random part of it: racks are switched on at once.
+  // The first connect waits a random part: racks are switched on at once.
   absl::Duration first_dial_within;
   // The next connection's credentials; called before each, on the loop.
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
@@ -96,8 +96,8 @@ struct AgentStreamParts {
   ApplyTasks* applies = nullptr;
   // Other tasks; work in `pool` calls them.
   OtherTasks others = {};
-  // The stream sends its newest line to the controller, and notes the
-  // controller's line in it; nullptr: none.
+  // The newest line is sent to the controller, and the controller's line noted
+  // in it; nullptr: there is none.
   AuditLog* audit = nullptr;
 };
 
@@ -107,27 +107,27 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
   AgentStream(AgentStreamOptions options, const AgentStreamParts& parts);
 
-  // Begins to attach. Call once; then it must be stopped before it is released.
+  // Begins to attach. Call once; it must be stopped before it is released.
   void Start();
-  // Takes leave of the controller, without waiting for it.
+  // Says goodbye to the controller, without waiting for it.
   void BeginStop();
-  // Calls BeginStop and waits until all has ended: at most a second.
+  // Calls BeginStop and waits until everything has ended: at most a second.
   void Stop();
 
-  // Sends the report; drops it if there is no controller.
+  // Sends the report; it is dropped if there is no controller.
   void SendDrift(DriftReport report);
-  // Sends the results of the newest applies, after an undo that no task's
-  // answer reports. Without a controller the next one gets them anyway.
+  // Sends the results of the newest applies, for an undo that no task reports.
+  // If there is no controller, the next one gets them anyway.
   void SendPast();
 
-  // Asks the controller and fills in the question's id. Calls `answered` once,
-  // from any thread, with a message of the matching kind. Unavailable without a
-  // stream, or when it ends; DeadlineExceeded after `wait`.
+  // Sends a question to the controller, after setting its id. Calls `answered`
+  // once, from any thread, with a message of the matching kind. Unavailable if
+  // there is no stream, or when it ends; DeadlineExceeded after `wait`.
   void Ask(AgentMessage question, absl::Duration wait,
            HubQuestions::Answered answered);
 
-  // Ends the stream and opens it again with new `credentials`; does nothing
-  // while a task, a change or a question is open.
+  // Ends the stream and reopens it with new `credentials`, unless a task, a
+  // change or a question is open.
   void ReattachIfIdle();
 
   AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -145,7 +145,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   // Sends `message` to the controller that asked on that connection.
   void Answer(const std::weak_ptr<HubConnection>& asker, AgentMessage message);
   void OnEnd(const absl::Status& end);
-  // Returns the same error, naming our files.
+  // Returns the same error, with the names of our files.
   absl::Status Explained(const absl::Status& why) const;
   void SetAttached(bool attached, const std::string& error)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -165,7 +165,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   bool attached_ = false;
   AuditHead told_head_;  // On this connection.
   bool stopping_ = false;
-  bool reattaching_ = false;  // The end of this stream is our own wish.
+  bool reattaching_ = false;  // This daemon ends the stream itself.
   bool asked_to_leave_ = false;
   Scheduler::TimerId timer_ = 0;
   std::string logged_error_;

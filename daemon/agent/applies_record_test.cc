@@ -37,7 +37,6 @@ TEST(AppliesRecordTest, TellsDriftOfTheNewestJournals) {
   DriftFact fact = record.DriftOf(Drifted(), record.change_count());
   ASSERT_EQ(fact.value().drifts_size(), 1);
   EXPECT_EQ(fact.value().drifts(0).apply_id(), "aa");
-
   JournalState rolled_back = Applied("aa");
   rolled_back.phase = JournalState::Phase::kUndone;
   record.BeginChange();
@@ -109,17 +108,17 @@ class AgentObserverTest : public testing::Test {
 
 TEST_F(AgentObserverTest, AddsWhatTheFileSaysAtEachObservation) {
   says_.add_kinds("observe");
-  EXPECT_THAT(observer_.Observe("node-01", {}).allows().kinds(),
-              ElementsAre("observe"));
+  const HostFacts own = observer_.Observe("node-01", {});
+  EXPECT_THAT(own.allows().kinds(), ElementsAre("observe"));
+  EXPECT_TRUE(own.drift().has_value());
   says_.add_kinds("sysctl");
   ObserveRequest in_container;
   in_container.mutable_network_namespace()->set_container("train-1");
   const HostFacts facts = observer_.Observe("node-01", in_container);
   EXPECT_THAT(facts.allows().kinds(), ElementsAre("observe", "sysctl"));
   EXPECT_EQ(facts.kernel().somaxconn().value(), 65535u);
-}
-
-TEST_F(AgentObserverTest, AddsNoAllowsToWhatIsNotKnown) {
+  EXPECT_FALSE(facts.has_drift());
+  // Nothing is added to what is not known.
   inner_.gone = true;
   EXPECT_FALSE(observer_.Observe("node-01", {}).has_allows());
 }
@@ -138,12 +137,6 @@ TEST_F(AgentObserverTest, LogsInNowhereUnlessTheFileAllowsIt) {
   EXPECT_FALSE(observer_.Observe("node-01", {}).has_ssh());
 }
 
-TEST_F(AgentObserverTest, AddsDriftToTheFactsOfTheHost) {
-  const HostFacts facts = observer_.Observe("node-01", {});
-  EXPECT_TRUE(facts.drift().has_value());
-  EXPECT_EQ(facts.kernel().somaxconn().value(), 65535u);
-}
-
 TEST_F(AgentObserverTest, SaysThatAnApplyRanMeanwhile) {
   inner_.meanwhile = [this] {
     record_.BeginChange();
@@ -151,12 +144,6 @@ TEST_F(AgentObserverTest, SaysThatAnApplyRanMeanwhile) {
   };
   EXPECT_EQ(observer_.Observe("node-01", {}).drift().missing().reason(),
             Missing::NOT_QUERIED);
-}
-
-TEST_F(AgentObserverTest, SaysNothingOfDriftInAnotherNetworkNamespace) {
-  ObserveRequest request;
-  request.mutable_network_namespace()->set_container("train-1");
-  EXPECT_FALSE(observer_.Observe("node-01", request).has_drift());
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -15,12 +14,12 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxPastApplies = 16;
-// A controller accepts no more; Applier drops the oldest long before.
+// The controller's limit; Applier drops the oldest ones long before.
 constexpr size_t kMaxJournalIds = 1024;
-// Results that are kept in memory besides the journals.
+// Results without a journal that are kept in memory.
 constexpr size_t kMaxRecent = 8;
 constexpr size_t kMinTextBytes = 64;
-// Limits of apply id and actor, which are logged and kept before any check.
+// Limits of apply id and actor, which are logged and kept unchecked.
 constexpr size_t kMaxIdBytes = 256;
 constexpr size_t kMaxActorBytes = 512;
 
@@ -73,8 +72,8 @@ std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {
 
 // Never drops the outcome, the error or a residue.
 void BoundResult(ApplyResult* result) {
-  // One fact may hold all rules of a firewall: such a text is too long for a
-  // controller, which does not need it.
+  // One fact may hold all rules of a firewall, too much for a controller, which
+  // does not need them.
   result->clear_facts_after();
   CleanTexts(result);
   if (result->ByteSizeLong() <= kMaxResultBytes) return;
@@ -115,11 +114,11 @@ void ApplyTasks::OnTimer() {
   if (stopping_) return;
   const absl::Duration left = TimeLeftLocked();
   if (recovered_ && left > absl::ZeroDuration()) {
-    // Nothing is due, or ever will be.
+    // Nothing is due yet.
     if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineLook));
     return;
   }
-  // The running task has already tried it.
+  // A running task has already tried this.
   if (at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
     SetTimerLocked(kUndoRetry);
   }
@@ -154,7 +153,7 @@ void ApplyTasks::RecoverAgain() {
 absl::Status ApplyTasks::TryRecover(bool* undone) {
   UndoWatch watch;
   watch.begins = [this](const std::string& id) {
-    // A failed write is only logged: a half-changed host is worse.
+    // If this write fails, it is only logged: a half-changed host is worse.
     audit_->Begin(RecoveryOf(id)).IgnoreError();
   };
   watch.ends = [this, undone](const std::string& id,
@@ -162,7 +161,7 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
     if (result.ok()) {
       *undone = true;
       log_->Warning(CutOffText(*result));
-      // Also reports results that a full disk kept out of the journal.
+      // Also report results that a full disk kept out of the journal.
       ApplyResult told = *result;
       BoundResult(&told);
       absl::MutexLock lock(&mutex_);
@@ -248,7 +247,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
     } else if (at_work_) {
       refused = UnavailableWords("msg-step-busy");
     } else if (!thread_.TryRun(std::move(work))) {
-      // Never happens: only a task whose `done` has begun may be before it.
+      // Cannot happen: only a task whose `done` has begun may still run.
       refused = UnavailableWords("msg-step-too-many");
     } else {
       at_work_ = asked.apply_id;
@@ -276,7 +275,7 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   bool undone = false;
   const absl::Status cleared =
       recovered ? absl::OkStatus() : TryRecover(&undone);
-  // An id that a controller invents begins nothing, and is one line a minute.
+  // An id that a controller invents only causes one line a minute.
   const absl::Status known = cleared.ok() && (asked.rollback || asked.confirm)
                                  ? applier_->CheckJournal(asked.apply_id)
                                  : cleared;
@@ -311,12 +310,7 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
   result.set_of_rollback(asked.rollback);
   result.set_host(host_);
   result.set_outcome(ApplyResult::REFUSED);
-  // The result names its host already.
-  absl::string_view why = refused.message();
-  absl::ConsumePrefix(&why, absl::StrCat(host_, ": "));
-  result.set_error(OneLine(why));
-  const FindingValue words = Behind(host_, MessageWords(refused));
-  if (!words.words().empty()) *result.mutable_error_words() = words;
+  *result.mutable_error_words() = MessageWords(refused);
   CleanTexts(&result);
   return result;
 }
@@ -343,23 +337,25 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
                  absl::c_none_of(*states, [](const JournalState& s) {
                    return s.unfinished();
                  });
-    // The timer may be set for another deadline.
+    // The timer may be set for an old deadline.
     if (scheduler_ != nullptr) scheduler_->Cancel(std::exchange(timer_, 0));
     if (!recovered_) {
-      // Also for an apply that became due meanwhile, or was unreadable.
+      // Also retries for an apply that became due meanwhile, or was unreadable.
       const bool unclosed = recovered.ok() && undone;
       SetTimerLocked(unclosed ? kUnclosedRetry : kUndoRetry);
     } else if (waits_.has_value()) {
       SetTimerLocked(std::min(left, kDeadlineLook));
     }
   }
-  record_->EndChange(states, OutcomeText(OneLine(recovered.message())));
+  record_->EndChange(states, recovered.ok() ? FindingValue()
+                                            : PrintableWords(Listed(
+                                                  MessageLines(recovered), 8)));
   if (!states.ok()) return;
   std::vector<ApplyResult> ended;
   std::vector<std::string> ids;
   for (const JournalState& state : *states) {
     ids.push_back(state.begin.apply_id());
-    // A result from before a pending undo is not an answer.
+    // A result from before a pending undo is not the current one.
     if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED ||
         state.unfinished()) {
       continue;

@@ -24,20 +24,20 @@
 
 namespace clusterd {
 
-// Results are sent without the facts after them, which the journal keeps for a
-// rollback. A larger result also loses the details of its steps, then the end
+// Results are sent without the facts after them, which stay in the journal for
+// a rollback. A larger result also loses the details of its steps, then the end
 // of its residues: a controller accepts 1 MiB a message and 16 KiB a text.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
 
-// Retries of an undo that waits for a task, or for readable journals.
+// The wait to retry an undo that needs a task's end, or readable journals.
 inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
 
-// Interval if the undo is done but its journal could not be closed: every retry
-// loads the firewall again.
+// The interval if the undo is done but its journal could not be closed: every
+// retry reloads the firewall.
 inline constexpr absl::Duration kUnclosedRetry = absl::Minutes(10);
 
-// Longest sleep before a deadline: timers stop while the machine is suspended,
-// deadlines do not.
+// The longest sleep before a deadline: timers stop while the machine is
+// suspended, deadlines do not.
 inline constexpr absl::Duration kDeadlineLook = absl::Minutes(1);
 
 // "apply a1 was cut off: UNDONE", or that it was not confirmed, for the log.
@@ -45,7 +45,7 @@ std::string CutOffText(const ApplyResult& result);
 
 // The audit entry of an undo after a crash.
 AuditEntry RecoveryOf(const std::string& apply_id);
-// The result of that undo, for the audit file.
+// The result of such an undo, for the audit file.
 std::string RecoveryText(const absl::StatusOr<ApplyResult>& result);
 
 // Makes a result small enough to be sent.
@@ -55,13 +55,13 @@ void BoundResult(ApplyResult* result);
 class ApplyTasks {
  public:
   // Both are called on the thread of the changes, `done` once and last. A task
-  // that is refused at once calls `done` before Apply returns.
+  // that is refused immediately calls `done` before Apply returns.
   using Progress = std::function<void(const StepOutcome&)>;
   using Done = std::function<void(ApplyResult)>;
 
-  // `host`: the name in this host's certificate. `record` gets every change;
-  // `audit` gets a line before and after it. All pointers must outlive this
-  // object, the only user of the applier.
+  // `host`: the name in this host's certificate. `record` is notified of every
+  // change; `audit` gets a line before and after it. All pointers must outlive
+  // this object, the only user of the applier.
   ApplyTasks(std::string host, Applier* applier, Log* log,
              AppliesRecord* record, AuditLog* audit)
       : host_(std::move(host)),
@@ -71,22 +71,22 @@ class ApplyTasks {
         audit_(audit) {}
   ~ApplyTasks() { Stop(); }
 
-  // Finishes what a crash cut off, on the calling thread, and logs the result.
-  // Call it once, first. After an error every task retries it first, and is
-  // refused while the error lasts. With `scheduler`, which must outlive this
-  // object, it is also retried every kUndoRetry or kUnclosedRetry, even if the
-  // audit file cannot be written.
+  // Finishes what a crash interrupted, on the calling thread, and logs the
+  // result. Call it once, first. After an error every task retries it first,
+  // and is refused while the error lasts. With `scheduler`, which must outlive
+  // this object, it is also retried every kUndoRetry or kUnclosedRetry, even if
+  // the audit file cannot be written.
   void Recover(Scheduler* scheduler = nullptr);
 
   // Calls `undone` after each undo of a later retry, on the thread of the
-  // changes: Past() has its result. One listener; empty: none.
+  // changes: Past() has its result. Holds one listener; empty: none.
   void ListenForUndone(std::function<void()> undone)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     undone_ = std::move(undone);
   }
 
-  // Why an undo is pending and nothing is applied; empty: none is.
+  // Why a pending undo blocks applies; empty if none is pending.
   std::string Unfinished() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return unfinished_;
@@ -94,7 +94,7 @@ class ApplyTasks {
 
   void Apply(const ApplyTask& task, Progress progress, const Done& done);
   void RollBack(const RollbackTask& task, const Done& done);
-  // Its result is not among Past: a refusal would read as that of the apply.
+  // Past() omits the result: a refusal would look like that of the apply.
   void Confirm(const ConfirmTask& task, const Done& done);
 
   // Results of the newest applies, oldest first: from the journals, then
@@ -103,7 +103,7 @@ class ApplyTasks {
   // running one, those with a journal, and the one that waits to be confirmed.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Refuses tasks from now on and waits until the running one has ended and is
+  // Refuses tasks from now on and waits until the running one has ended and was
   // answered. Must not be called by a `done`.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -153,7 +153,7 @@ class ApplyTasks {
   // The apply that is being made or rolled back.
   std::optional<std::string> at_work_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // Every journal is finished and readable.
+  // All journals are finished and readable.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;
   std::string unfinished_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> undone_ ABSL_GUARDED_BY(mutex_);

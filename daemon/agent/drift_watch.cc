@@ -13,12 +13,12 @@ namespace clusterd {
 
 void AppliesRecord::EndChange(
     const absl::StatusOr<std::vector<JournalState>>& journals,
-    const std::string& unfinished) {
+    const FindingValue& unfinished) {
   auto ended = std::make_shared<Applies>();
   const size_t count = journals.ok() ? journals->size() : 0;
   for (size_t i = 0; i < count; ++i) {
     const JournalState& state = (*journals)[i];
-    // Keeps only applies in effect: a journal is large, and mostly old values.
+    // Keep only applies in effect: a journal is large, and mostly old values.
     if (state.phase != JournalState::Phase::kApplied) continue;
     ended->push_back({state.begin, state.end});
     ended->back().begin.mutable_plan()->clear_facts();
@@ -43,7 +43,7 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
                                  uint64_t count_before) const {
   absl::StatusOr<std::shared_ptr<const Applies>> applies;
   uint64_t changes = 0;
-  std::string unfinished;
+  FindingValue unfinished;
   {
     absl::MutexLock lock(&mutex_);
     applies = applies_;
@@ -61,7 +61,10 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
         MessageWords(applies.status())));
   }
   DriftFact drift = FindAppliedDrift(**applies, facts);
-  if (!unfinished.empty()) drift.mutable_value()->set_unfinished(unfinished);
+  if (IsSaid(unfinished)) {
+    drift.mutable_value()->set_unfinished(OutcomeText(EnglishText(unfinished)));
+    *drift.mutable_value()->mutable_unfinished_words() = unfinished;
+  }
   return drift;
 }
 
@@ -155,18 +158,18 @@ void DriftWatch::BeginLocked() {
     again_ = true;
     return;
   }
-  // The end of the change begins the next check.
+  // The end of the change starts the next check.
   if (parts_.record->change_count() % 2 != 0) {
     return SetTimerLocked(NextDelay());
   }
   looking_ = parts_.pool->TryRun(gate_.Wrap([this] { Look(); }));
-  // If the pool is full it retries soon, but not at once.
+  // If the pool is full, retry soon, but not immediately.
   SetTimerLocked(looking_ ? absl::InfiniteDuration() : absl::Seconds(10));
 }
 
 void DriftWatch::Look() {
   const uint64_t count = parts_.record->change_count();
-  // Does not read a host without applies: a hanging device would only be kept
+  // A host without applies is not read: a hanging device would only be kept
   // from those who ask about it.
   HostFacts facts;
   if (parts_.record->needs_facts()) {

@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/plan/applied_drift.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
@@ -32,9 +33,9 @@
 
 namespace clusterd {
 
-// Drift is missing until EndChange. Each change of the host begins and ends
-// here, so that a host in the middle of an apply does not count as drifted.
-// Safe for concurrent use.
+// Drift is missing between BeginChange and EndChange, which enclose each change
+// of the host, so that a host in an apply does not count as drifted. Safe for
+// concurrent use.
 class AppliesRecord {
  public:
   // An apply, rollback or recovery begins. One at a time.
@@ -43,25 +44,25 @@ class AppliesRecord {
     changes_ |= 1;
   }
   // `journals`: the current result of Applier::ListApplies. `unfinished`: why
-  // an undo is still pending; empty: none is.
+  // an undo is still pending; unset: none is.
   void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals,
-                 const std::string& unfinished = "")
+                 const FindingValue& unfinished = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Replaces EndChange if nothing differs from the last EndChange.
+  // Replaces EndChange if nothing has changed since the last EndChange.
   void EndUnchanged() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     changes_ = (changes_ | 1) + 1;
   }
 
-  // Calls `changed` after each EndChange, on its thread; empty: none. One
-  // listener; not while a change may end.
+  // Calls `changed` after each EndChange, on its thread; empty: none. Holds one
+  // listener. Must not be called while a change may end.
   void Listen(std::function<void()> changed) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     changed_ = std::move(changed);
   }
 
-  // Odd while the host is being changed; never the same again after a change.
+  // Odd while the host is being changed; a change always makes it a new number.
   uint64_t change_count() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return changes_;
@@ -86,14 +87,14 @@ class AppliesRecord {
   mutable absl::Mutex mutex_;
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::function<void()> changed_ ABSL_GUARDED_BY(mutex_);
-  std::string unfinished_ ABSL_GUARDED_BY(mutex_);
-  absl::StatusOr<std::shared_ptr<const Applies>> applies_ ABSL_GUARDED_BY(
-      mutex_) = absl::UnavailableError("the journals have not been read yet");
+  FindingValue unfinished_ ABSL_GUARDED_BY(mutex_);
+  absl::StatusOr<std::shared_ptr<const Applies>> applies_
+      ABSL_GUARDED_BY(mutex_) = UnavailableWords("agent-journals-unread");
 };
 
-// Observes through another observer and adds drift since the applies. Also adds
-// the changes that the host allows a controller, so that plans leave out the
-// rest. As safe for concurrent use as `read_allows` is.
+// Observes through another observer, and adds drift since the applies. Also
+// adds the changes that the host allows a controller, so that plans omit
+// others. As safe for concurrent use as `read_allows`.
 class AgentObserver final : public HostObserver {
  public:
   using ReadAllows = std::function<HostAllows()>;
@@ -112,10 +113,10 @@ class AgentObserver final : public HostObserver {
 
   // HostFacts.roots is the result of `read_roots`, unset without one.
   // HostFacts.allows is the file's current content, unset if nothing is known
-  // about the host. Runs an ssh check only if the file allows ssh-login.
-  // Otherwise HostFacts.ssh is NOT_PERMITTED, with the line to write, or why
-  // the audit file has no line. HostFacts.drift stays unset in another network
-  // namespace.
+  // about the host. Runs an ssh check only if the file allows ssh-login and the
+  // audit file has a line. Otherwise HostFacts.ssh is NOT_PERMITTED, with what
+  // to add, or why there is no line. HostFacts.drift stays unset in another
+  // network namespace.
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override;
 
@@ -145,7 +146,7 @@ class DriftWatch {
     WorkerPool* pool = nullptr;
   };
 
-  // `interval` zero: only after attaching and after changes.
+  // Zero `interval`: only after attaching and after changes.
   DriftWatch(absl::Duration interval, Parts parts)
       : interval_(interval), parts_(std::move(parts)) {}
   ~DriftWatch() { Stop(); }
@@ -155,7 +156,7 @@ class DriftWatch {
   // A change of the host has ended, or a check is due. Does not block.
   void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends the checks and waits for a running one; then uses no parts.
+  // Ends the checks, waits for a running one, and then uses no parts.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -173,7 +174,7 @@ class DriftWatch {
   absl::Mutex mutex_;
   bool attached_ ABSL_GUARDED_BY(mutex_) = false;
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;  // Or about to.
-  // The result of the running check may be outdated: check once more.
+  // The running check may be outdated, so another one must follow.
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };

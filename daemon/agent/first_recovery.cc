@@ -13,7 +13,7 @@ namespace {
 constexpr char kPointers[] = "/var/lib/clusterd/state-folders";
 constexpr size_t kMaxBytes = 1 << 16;
 
-// NotFound: none were written. Damage is an error: it might hide a journal.
+// NotFound if there is no file. Damage is an error: it might hide a journal.
 absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
   ASSIGN_OR_RETURN(const FileAttributes folder, files->Stat(kDefaultState));
   ASSIGN_OR_RETURN(const FileAttributes file, files->Stat(kPointers));
@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
   return paths;
 }
 
-// Writes the file whole or not at all, also in a crash.
+// Writes the file completely or not at all, even in a crash.
 absl::Status WritePointers(FileSystem* files,
                            const std::vector<std::string>& paths) {
   for (const char* folder : {"/var", "/var/lib", kDefaultState}) {
@@ -43,10 +43,10 @@ absl::Status WritePointers(FileSystem* files,
                       absl::StrCat(absl::StrJoin(paths, "\n"), "\n"));
 }
 
-// The actor in the audit file, as the host's identity is not known yet.
+// The actor in the audit file, since the host's identity is not known yet.
 constexpr char kAuditWho[] = "clusterd";
 
-// Logs each undo, and has a line of the audit file before it and after it.
+// Logs each undo, and writes a line to the audit file before and after it.
 // `audit` and the objects in `parts` must outlive it.
 UndoWatch WatchUndos(AuditFile* audit, const DaemonParts& parts) {
   const auto write = [audit, log = parts.log, clock = parts.access.clock](
@@ -94,7 +94,7 @@ FirstRecovery::FirstRecovery(const AgentFlags& flags,
     };
     folders_.push_back(std::make_unique<Folder>());
     folders_.back()->path = path;
-    // This applier only recovers, so the allowed kinds do not matter.
+    // This applier only recovers, so it does not matter what is allowed.
     folders_.back()->applier = std::make_unique<Applier>(
         std::move(options), parts.access, [] { return HostAllows(); },
         parts.device_users);
@@ -112,7 +112,7 @@ FirstRecovery::~FirstRecovery() = default;
 
 void FirstRecovery::RunIn(Folder* folder, bool also_waiting) {
   FileSystem* const files = parts_.access.files;
-  // Recover would make the folder, which does not belong to clusterd yet.
+  // Recover would create a folder that does not belong to clusterd yet.
   if (!files->Stat(absl::StrCat(folder->path, "/apply")).ok()) {
     folder->status = absl::OkStatus();
     return;
@@ -150,7 +150,7 @@ void FirstRecovery::Remember(const std::string& state) {
   }
   const auto known = ReadPointers(files);
   if (known.ok() && *known == paths) return;
-  // The default folder is always read.
+  // The default folder is read anyway.
   const bool is_usual = paths.size() == 1 && state == kDefaultState;
   if (is_usual && absl::IsNotFound(known.status())) return;
   const absl::Status written = WritePointers(files, paths);

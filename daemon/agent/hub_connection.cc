@@ -20,7 +20,7 @@ namespace {
 // bytes a fact that is 15 MB. Real ones have some hundred steps.
 constexpr int kMaxFromController = 16 << 20;
 
-// The target of a tag. gRPC hands it from the thread that makes it to the
+// The target of a tag. gRPC passes it from the thread that makes it to the
 // loop's; the flag shows that to a race detector that cannot see into gRPC.
 struct OperationEnd {
   explicit OperationEnd(std::function<void(bool)> run) : run(std::move(run)) {
@@ -180,7 +180,7 @@ void HubConnection::WriteNext() {
   }
   const size_t bytes = to_write_.front().ByteSizeLong();
   const absl::Duration time = WriteTimeFor(bytes);
-  // Leaves the controller unless it is cancelled in time.
+  // Aborts the connection unless it is cancelled in time.
   const auto watch = std::make_shared<grpc::Alarm>();
   watch->Set(
       loop_->queue(),
@@ -199,7 +199,7 @@ void HubConnection::WriteNext() {
                    self->writing_ = false;
                    self->waiting_bytes_ -= bytes;
                    self->to_write_.pop_front();
-                   // If a write fails, the read reports why.
+                   // If a write fails, the read will report why.
                    if (!ok) self->to_write_.clear();
                    if (ok) self->WriteNext();
                    self->EndIfQuiet();
@@ -217,7 +217,7 @@ void HubConnection::EndIfQuiet() {
         if (why.ok()) {
           why = absl::UnavailableError("the controller ended the stream");
         }
-        // The callbacks may own the owner of this object.
+        // The callbacks may hold this object's owner.
         const Callbacks callbacks = std::move(self->callbacks_);
         callbacks.on_end(std::move(why));
       }));

@@ -1,7 +1,7 @@
 // One attempt to attach to the controller, from connecting to its end, and the
-// wait before the next. It moves messages; agent_stream.h interprets them and
-// retries. It leaves a controller that does not read: the messages that wait
-// are bounded, and so is the time for each message (write_time.h).
+// wait before the next one. It moves messages; agent_stream.h interprets them
+// and retries. It disconnects from a controller that does not read: unsent
+// messages are bounded, and so is the time for each message (write_time.h).
 #ifndef DAEMON_AGENT_HUB_CONNECTION_H_
 #define DAEMON_AGENT_HUB_CONNECTION_H_
 
@@ -32,8 +32,8 @@ namespace clusterd {
 class EventLoop {
  public:
   EventLoop();
-  // Runs what was posted and ends. REQUIRES: no thread posts any more and every
-  // operation begun on queue() has a tag that will run.
+  // Runs what was posted and ends. REQUIRES: no thread posts any more, and
+  // every operation begun on queue() has a tag that will run.
   ~EventLoop();
 
   // Runs `run` on the loop's thread, soon and in the order of the calls.
@@ -51,15 +51,15 @@ class EventLoop {
 
   grpc::CompletionQueue queue_;
   absl::Mutex mutex_;
-  // A queue of its own, as gRPC's queue does not keep alarms in order.
+  // An own queue, because gRPC's does not keep alarms in order.
   std::deque<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // Last: uses the queue.
 };
 
 struct BackoffOptions {
-  // The first wait is drawn from 0 to `initial`, or to the controller's spread
-  // if that is more; each later one from 0 to twice the bound before, up to
-  // `max`, or the spread. None is under `min`.
+  // The first wait is random, from 0 to `initial`, or to the controller's
+  // spread if that is more. Each later one is from 0 to twice the previous
+  // bound, at most `max` or the spread. All are at least `min`.
   absl::Duration min = absl::Milliseconds(100);
   absl::Duration initial = absl::Seconds(2);
   absl::Duration max = absl::Seconds(60);
@@ -75,8 +75,8 @@ class Backoff {
         bound_(options.initial) {}
 
   absl::Duration Next();
-  // After a success: the next wait is a first one. A controller's `spread`
-  // counts up to kMaxSpread.
+  // After a success: the next wait is a first one again. A controller's
+  // `spread` counts up to kMaxSpread.
   void Reset(absl::Duration spread = absl::ZeroDuration());
 
   static constexpr absl::Duration kMaxSpread = absl::Minutes(5);
@@ -88,8 +88,8 @@ class Backoff {
   absl::Duration spread_;
 };
 
-// Timeout of a connection, TLS included. gRPC's own 20 s are too short if a
-// controller first serves ten thousand other hosts.
+// The timeout of a connection, including TLS. gRPC's own 20 s are too short if
+// a controller first serves ten thousand other hosts.
 inline constexpr absl::Duration kConnectTimeout = absl::Seconds(75);
 
 struct DialOptions {
@@ -115,7 +115,7 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
  public:
   struct Callbacks {
     std::function<void(HubMessage message)> on_message;
-    // Last, once. Never OK: the controller has no reason to end a stream.
+    // Called last, once. Never OK: a controller has no reason to end a stream.
     std::function<void(absl::Status why)> on_end;
   };
 
@@ -123,16 +123,16 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
   HubConnection(const std::shared_ptr<grpc::Channel>& channel, EventLoop* loop,
                 Callbacks callbacks);
 
-  // Limits for unsent messages, so that no controller fills this host's memory.
+  // Limits of unsent messages: a controller must not fill this host's memory.
   static constexpr size_t kMaxWaiting = 4096;
   static constexpr size_t kMaxWaitingBytes = 32 << 20;
 
   // Opens the stream; `first` is its first message.
   void Start(AgentMessage first);
   void Send(AgentMessage message);
-  // Ends our half of the stream, and waits for the controller to end it.
+  // Ends our half of the stream, and waits for the controller to end its own.
   void HangUp();
-  // Breaks the stream off and passes `why` to on_end.
+  // Ends the stream at once and passes `why` to on_end.
   void Abort(absl::Status why);
 
  private:
@@ -150,7 +150,7 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
   std::deque<AgentMessage> to_write_;  // The first one is being written.
   size_t waiting_bytes_ = 0;
   bool writing_ = false;
-  bool hanging_up_ = false;  // Once all is written, say so.
+  bool hanging_up_ = false;  // Ends the stream after the last write.
   bool hung_up_ = false;
   bool reads_ended_ = false;
   bool finishing_ = false;

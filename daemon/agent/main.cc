@@ -39,7 +39,7 @@ std::string StateOf(const JoinFlags& flags) {
 
 int main(int argc, char** argv) {
   // Costs up to a quarter of the CPU in a storm and finds only our own
-  // mistakes; the tests have it on.
+  // mistakes; the tests enable it.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::KeepOutOfCores();
   if (argc > 1 && absl::string_view(argv[1]) == "join") {

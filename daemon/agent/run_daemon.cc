@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
-// No task has a deadline of half of that.
+// Every deadline of a task is shorter than half of that.
 constexpr absl::Duration kLongestWork = absl::Minutes(25);
 
 // Both ids are one short line; a longer file is invalid.
@@ -91,8 +91,8 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
   return tasks;
 }
 
-// The controller's last waivers; null: none since the start. Only for
-// std::atomic_load and std::atomic_store.
+// The controller's last waivers; null: none since the start. Access it only
+// with std::atomic_load and std::atomic_store.
 using ToldWaivers = std::shared_ptr<const HostWaivers>;
 
 // Answers a scheduler's hooks. All its arguments must outlive it.
@@ -125,8 +125,8 @@ struct Hooks {
   HookService desk;
 };
 
-// Excludes the thread of applies: each of its commands has a deadline, but
-// there may be thousands. A host killed half way is worse than one that waits.
+// Without the thread of applies: each of its commands has a deadline, but there
+// may be thousands. Killing it half way is worse than waiting.
 std::vector<WatchdogPart> PartsToWatch(EventLoop* loop, Scheduler* scheduler,
                                        WorkerPool* pool,
                                        const AgentStream* stream) {
@@ -192,8 +192,8 @@ MetricsFile::Parts MetricsParts(const AgentFlags& flags,
           parts.log};
 }
 
-// Runs before the identity is read, with an audit file that is closed before
-// the daemon opens its own.
+// Runs before the identity is read, with an audit file that is closed again
+// before the daemon opens its own.
 void RenewBeforeAll(const AgentFlags& flags, const DaemonParts& parts) {
   const absl::Time now = absl::Now();
   if (!HasEnded(flags.tls, now)) return;
@@ -369,7 +369,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
              log->Notice("local call: ", call);
            }}));
   RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
-    if (LeafRenewal::Renews(flags.tls)) return;  // It speaks for itself.
+    if (LeafRenewal::Renews(flags.tls)) return;  // It logs that itself.
     for (const auto& line : EndingCertificates(flags.tls, absl::Now())) {
       log->Warning(EnglishText(line));
     }
@@ -394,7 +394,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   parts.log->Notice("stopping");
   renewal->Stop();
   hooks.desk.Stop();
-  // First, so that the controller still gets the result of a running apply.
+  // Stop these first: the controller still gets the result of a running apply.
   applies.Stop();
   applies.ListenForUndone(nullptr);
   record.Listen(nullptr);

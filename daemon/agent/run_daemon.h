@@ -33,8 +33,8 @@ class StreamLine final : public ControllerLine {
 struct DaemonParts {
   HostObserver* observer = nullptr;
   MachineAccess access;
-  // Reads the host as an apply does, from any thread, to report drift unasked;
-  // empty: drift is only reported with observations.
+  // Reads the host as an apply does, from any thread, to report drift
+  // unrequested; empty: drift is only reported with observations.
   std::function<HostFacts()> look;
   Applier::DeviceUsers device_users;
   BlockedSignals* signals = nullptr;
@@ -51,16 +51,16 @@ std::string AuditPath(absl::string_view root, absl::string_view state);
 // Retries what FirstRecovery left unfinished; meanwhile the host is observed
 // and every apply is refused with the reason. Returns OK after SIGTERM or
 // SIGINT, once a running apply has ended. Returns earlier only if the daemon
-// cannot start: errors as ReadOwnIdentity and LocalServer::Start. A missing
-// controller does not end it. `notify_socket` is systemd's, see signals.h.
+// cannot start: errors as ReadOwnIdentity and LocalServer::Start. It continues
+// without a controller. `notify_socket` is systemd's, see signals.h.
 absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts);
 
-// Identifies this machine and its boot for the hello, so that the controller
-// notices two machines under one name. machine_id and boot_id are of
-// /etc/machine-id and /proc/sys/kernel/random/boot_id, empty without the file,
-// as in some containers. A simulated machine also has the name of its
+// Identifies this machine and its boot in the hello, so that the controller
+// notices two machines under one name. machine_id and boot_id are from
+// /etc/machine-id and /proc/sys/kernel/random/boot_id, empty if the file is
+// missing, as in some containers. A simulated machine also has the name of its
 // simulation, from its facts. booted_at_s is the line "btime" of /proc/stat,
 // proc(5), 0 if it is missing. `root` is the folder of the machine's files.
 Hello ReadMachineIds(const std::string& root);
@@ -69,27 +69,27 @@ Hello ReadMachineIds(const std::string& root);
 // or a controller's messages. A journal needs none of them, and a host must not
 // stay half changed because one of them is wrong. The journals are in
 //   --state of the command line    or, without it,
-//   /var/lib/clusterd              the default, and moreover
+//   /var/lib/clusterd              the default, and also
 //   the folders in /var/lib/clusterd/state-folders, one path in a line
 // Every start that reads `state` from agent.yaml writes that file. So neither a
 // mistake in agent.yaml nor another folder in it hides a journal of a crash.
 // The file is trusted only if root alone can have written it. One thread.
 class FirstRecovery {
  public:
-  // `flags` as ParseAgentFlags leaves them; `machine`: this host's name, for
-  // messages. `parts`, of which observer and `look` are unused, must outlive
+  // `flags` is the result of ParseAgentFlags; `machine` is this host's name,
+  // for messages. `parts`, whose observer and `look` are unused, must outlive
   // it.
   FirstRecovery(const AgentFlags& flags, const std::string& machine,
                 const DaemonParts& parts);
   ~FirstRecovery();
 
   // Undoes what it can, and writes each result to the log and to the audit file
-  // of that folder. If that file cannot be written it logs so and still undoes.
+  // of that folder. If that file cannot be written, logs that and still undoes.
   // A missing folder has no journals.
   void Run();
 
   // Rolls back at once all unconfirmed applies, except in the folder `except`
-  // ("": none). Without a clusterd for their folder they cannot be confirmed.
+  // (may be ""). Without a clusterd for their folder they cannot be confirmed.
   void Finish(const std::string& except);
 
   // Records that the journals are in this folder from now on.

@@ -28,7 +28,7 @@
 namespace clusterd {
 namespace {
 
-// The needs of HCCL's own defaults. Every CANN version fits into 32 ports;
+// What HCCL's own defaults need. Every CANN version needs at most 32 ports;
 // cluster.yaml's "auto" is the same.
 constexpr char kAssumed[] = R"(
   version: 1
@@ -41,7 +41,7 @@ constexpr char kAssumed[] = R"(
 )";
 
 // The default mode of the product that matches the PCI ids and the devices'
-// ids; nullptr if they are ambiguous. The fact reads "A2 x 8".
+// ids; nullptr if they are ambiguous. The fact has the form "A2 x 8".
 const ProductProfile* ProfileOf(const HostFacts& facts) {
   const std::string& series = facts.identity().npu_series().value();
   if (absl::StrContains(series, ',')) return nullptr;  // A mixture.
@@ -60,7 +60,7 @@ absl::StatusOr<std::string> HostName(const AgentFlags& flags,
                                      const std::string& machine_name) {
   const std::string& file = flags.tls.certificate;
   if (file.empty()) return machine_name;
-  // Only for its name: it may be expired, and its key readable by root alone.
+  // Only its name counts: it may be expired, or its key readable only by root.
   ASSIGN_OR_RETURN(const std::string pem, ReadRegularFile(file));
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
   RETURN_IF_ERROR(InFront(file, info.status()));
@@ -113,9 +113,9 @@ Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
                  const HostWaivers* waivers, absl::Time now) {
   ClusterSpec spec = AssumedSpec(facts);
   if (waivers != nullptr) *spec.mutable_waivers() = waivers->waivers();
-  // A cabled port is meant for RoCE: where no device has an address it has lost
-  // its own, as at a boot without hccn.conf. Rules then weigh if the job needs
-  // RoCE; servers of A3 may meet over HCCS.
+  // A cabled port is meant for RoCE: if no device has an address, it has lost
+  // its own, for example in a boot without hccn.conf. Rules then decide if the
+  // job needs RoCE; servers of A3 may communicate over HCCS.
   const ProductProfile* const profile = ProfileOf(facts);
   const bool is_cabled =
       job != nullptr && profile != nullptr && profile->npu_series != "A3" &&

@@ -30,6 +30,12 @@ class FixedObserver final : public HostObserver {
   const HostFacts facts_;
 };
 
+// A host of a cluster of one.
+HostFacts Healthy() {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  return MakeHealthyHost(spec, spec.servers(0));
+}
+
 State StateOf(const Report& report, const std::string& rule) {
   for (const RuleResult& result : report.rules()) {
     if (result.rule() == rule) return result.state();
@@ -49,8 +55,7 @@ TEST(CheckSelfTest, PassesHealthyHostOfItsSpec) {
 }
 
 TEST(CheckSelfTest, FindsFaultWithoutAnySpec) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  HostFacts facts = Healthy();
   facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
   facts.mutable_kernel()->mutable_reserved_ports()->set_value("");
   FixedObserver observer(facts);
@@ -67,17 +72,12 @@ TEST(CheckSelfTest, FindsFaultWithoutAnySpec) {
 
 TEST(CheckSelfTest, AsksForTheSocketsOfTheHcclPorts) {
   FixedObserver observer{HostFacts()};
-  CheckSelf(&observer, "server0", std::nullopt);
+  const CheckSelfResponse unread =
+      CheckSelf(&observer, "server0", std::nullopt);
+  // A host that could not be read never passes.
+  EXPECT_EQ(unread.report().verdict(), UNKNOWN) << unread.DebugString();
   ASSERT_GE(observer.asked.socket_ports_size(), 1);
   EXPECT_EQ(observer.asked.socket_ports(0).first(), 60000u);
-}
-
-TEST(CheckSelfTest, NeverPassesHostThatCouldNotBeRead) {
-  FixedObserver observer{HostFacts()};
-  const CheckSelfResponse response =
-      CheckSelf(&observer, "server0", std::nullopt);
-  EXPECT_EQ(response.report().verdict(), UNKNOWN)
-      << response.report().DebugString();
 }
 
 HostFacts FactsOf(const std::string& series, uint32_t devices) {
@@ -89,20 +89,19 @@ HostFacts FactsOf(const std::string& series, uint32_t devices) {
   return facts;
 }
 
-TEST(AssumedSpecTest, TakesProductFromTheNpusFound) {
-  EXPECT_EQ(AssumedSpec(FactsOf("A1 x 8", 8)).product(), "atlas-training");
-  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 8", 8)).product(), "atlas-a2");
-  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 16", 16)).product(), "atlas-a2-box16");
-}
-
-TEST(AssumedSpecTest, GuessesNoProduct) {
-  EXPECT_EQ(AssumedSpec(FactsOf("Z9 x 8", 8)).product(), "");
-  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 7, A3 x 1", 8)).product(), "");
-  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 8", 5)).product(), "");
+TEST(AssumedSpecTest, TakesTheProductFromTheNpusFoundAndGuessesNone) {
+  const struct {
+    const char* series;
+    uint32_t devices;
+    const char* product;
+  } kCases[] = {{"A1 x 8", 8, "atlas-training"},   {"A2 x 8", 8, "atlas-a2"},
+                {"A2 x 16", 16, "atlas-a2-box16"}, {"Z9 x 8", 8, ""},
+                {"A2 x 7, A3 x 1", 8, ""},         {"A2 x 8", 5, ""}};
+  for (const auto& [series, devices, product] : kCases) {
+    EXPECT_EQ(AssumedSpec(FactsOf(series, devices)).product(), product);
+  }
   EXPECT_EQ(AssumedSpec(HostFacts()).product(), "");
-}
-
-TEST(AssumedSpecTest, ReservesThePortsOfEveryCannVersion) {
+  // Of every CANN version.
   EXPECT_EQ(AssumedSpec(HostFacts()).hccl().port_count(), 32u);
 }
 
@@ -117,17 +116,16 @@ TEST(ObserveSelfTest, EndsWithinTheHooksTime) {
   EXPECT_EQ(observer.asked.host_ms(), 1u);
 }
 
-TEST(JudgeSelfTest, FailsABrokenLinkWithoutAnySpec) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+TEST(JudgeSelfTest, FailsABrokenLinkUnlessPortsAreUnused) {
+  HostFacts facts = Healthy();
+  HostWaivers told;
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), PASS);
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), FAIL);
-}
-
-TEST(JudgeSelfTest, AsksNothingOfPortsThatNobodyHasSetUp) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), FAIL);
+  told.set_roce_unused(true);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), SKIPPED);
+  // Nobody has set the ports up.
   for (DeviceFacts& device : *facts.mutable_devices()) {
     device.mutable_link()->set_value(LinkFact::DOWN);
     device.mutable_address()->mutable_value()->clear_settings();
@@ -179,16 +177,6 @@ TEST(JudgeSelfTest, AJobThatNeedsRoceMissesTheFileThatGaveItAddresses) {
   EXPECT_EQ(state_of(facts, &job), SKIPPED);
 }
 
-TEST(JudgeSelfTest, AsksNothingOfPortsThatTheSpecLeavesUnused) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
-  facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
-  HostWaivers told;
-  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), FAIL);
-  told.set_roce_unused(true);
-  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), SKIPPED);
-}
-
 TEST(JudgeSelfTest, CountsTheDevicesOfTheJobWithoutAnySpec) {
   HostFacts facts = MakeHealthyFacts(MakeSpec("atlas-a2", "", 1))[0];
   facts.mutable_identity()->mutable_npu_series()->set_value("A2 x 8");
@@ -200,8 +188,7 @@ TEST(JudgeSelfTest, CountsTheDevicesOfTheJobWithoutAnySpec) {
 }
 
 TEST(JudgeSelfTest, JobsRendezvousPortMustBeFreeOnItsFirstServer) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  HostFacts facts = Healthy();
   JobSpec job;
   job.add_servers()->set_host(facts.host());
   job.mutable_servers(0)->set_master_port(29500);
@@ -218,8 +205,7 @@ TEST(JudgeSelfTest, JobsRendezvousPortMustBeFreeOnItsFirstServer) {
 }
 
 TEST(JudgeSelfTest, HeedsTheWaiversThatItWasToldAndOnlyWhileTheyLast) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  HostFacts facts = Healthy();
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
   const absl::Time now = absl::FromUnixSeconds(1'000'000);
   HostWaivers told;
@@ -235,8 +221,7 @@ TEST(JudgeSelfTest, HeedsTheWaiversThatItWasToldAndOnlyWhileTheyLast) {
 }
 
 TEST(JudgeSelfTest, IsSureOfAFileThatIsMissingAndOfNoOtherMistakeInIt) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  HostFacts facts = Healthy();
   facts.mutable_hccn_conf()->mutable_missing()->set_reason(Missing::ABSENT);
   const Report report = JudgeSelf(facts, nullptr);
   int sure = 0;

@@ -64,20 +64,20 @@ void SetOutcome(absl::StatusOr<Value> value, Value* (TaskResult::*outcome)(),
   *(result->*outcome)() = *std::move(value);
 }
 
-// A controller accepts no message over 1 MiB.
+// A controller rejects messages over 1 MiB.
 constexpr size_t kMaxRecordingBytes = 960 << 10;
-// Limit of one run of `find` or `tail`: a dead file server costs no more.
+// Limit of one run of `find` or `tail`, in case a file server is dead.
 constexpr absl::Duration kLogCommand = absl::Seconds(10);
 
-// Share of the caller's wait; what is read by then is sent.
+// Share of the caller's wait; what is read in this time is sent.
 constexpr double kShare = 0.8;
-// Limit of a run beside the observation.
+// Limit of a run beyond the observation.
 constexpr absl::Duration kTicketCommand = absl::Seconds(5);
 constexpr size_t kMaxKernelBytes = 128 << 10;
 
-// Adds data that a vendor also asks for. Of msnpureport it only notes the
-// presence: it exports more than a message holds, into its working folder, and
-// must run alone (CANN 8.0.RC2, log reference, logreference_0016).
+// Adds data that a vendor also asks for. It does not run msnpureport, but notes
+// if it exists: that tool exports more than a message holds, into its working
+// folder, and must run alone (CANN 8.0.RC2, log reference, logreference_0016).
 void AddForTicket(const HostAccess& host, HostRecording* recording) {
   absl::StatusOr<std::string> log = ReadKernelLog(host, /*errors_only=*/false);
   if (log.ok()) {
@@ -189,7 +189,7 @@ absl::Status TaskRunner::Start(uint64_t id, JobPtr job, absl::Duration deadline,
                                const Done& done) {
   absl::MutexLock lock(&mutex_);
   if (tasks_.size() >= kMaxOpenTasks) {
-    return ResourceExhausted(tasks_.size(), " tasks wait on this host already");
+    return ExhaustedWords("agent-tasks-wait", tasks_.size());
   }
   if (tasks_.count(id) > 0) {
     return absl::AlreadyExistsError("task: its id is in use");
@@ -199,9 +199,9 @@ absl::Status TaskRunner::Start(uint64_t id, JobPtr job, absl::Duration deadline,
   job->unwanted = false;
   const Scheduler::TimerId timer = scheduler_->RunAfter(
       deadline, [runner = shared_from_this(), id, deadline] {
-        runner->Answer(
-            ErrorResult(id, DeadlineExceeded("the task did not end in ",
-                                             absl::FormatDuration(deadline))));
+        runner->Answer(ErrorResult(
+            id,
+            DeadlineWords("agent-task-late", absl::FormatDuration(deadline))));
       });
   tasks_.emplace(id, Open{done, timer, scheduler_->Now(), job});
   return absl::OkStatus();
@@ -212,12 +212,12 @@ absl::StatusOr<TaskRunner::JobPtr> TaskRunner::PlaceLocked(const JobPtr& job) {
   const bool has_equal = !job->key.empty() && found != equal_.end();
   if (has_equal && found->second.next != nullptr) return found->second.next;
   if (busy_ >= kMaxRunningTasks) {
-    return ResourceExhausted(busy_, " tasks run already on this host");
+    return ExhaustedWords("agent-tasks-run", busy_);
   }
-  // One without callers may hang; an equal one must not hang behind it.
+  // An observation that all callers have left may hang: do not wait for it.
   const bool follows = has_equal && !found->second.begun->ids.empty();
   if (!follows && !QueueLocked(job)) {
-    return absl::ResourceExhaustedError("too many tasks wait on this host");
+    return ExhaustedWords("agent-queue-full");
   }
   ++busy_;
   if (job->key.empty()) return job;
@@ -259,7 +259,7 @@ void TaskRunner::RunJobs(JobPtr job) {
   }
 }
 
-// Returns how long the last task that joined has waited.
+// Returns how long the last task to join has waited.
 absl::Duration TaskRunner::BeginLocked(const JobPtr& job) {
   job->began = scheduler_->Now();
   if (!job->key.empty()) {
@@ -294,7 +294,7 @@ void TaskRunner::LeaveLocked(uint64_t id, const JobPtr& job) {
   job->unwanted = true;
   const auto found = equal_.find(job->key);
   if (job->key.empty() || found == equal_.end()) return;
-  // The next job does not wait for one that may hang.
+  // The next job does not wait for a job that may hang.
   Equal& equal = found->second;
   if (equal.begun != job || equal.next == nullptr || equal.next_is_queued) {
     return;
@@ -346,7 +346,7 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
     if (!conf.ok()) return std::nullopt;
     return std::move(conf->text);
   });
-  // Every ticket begins with it, even if the observation does not need it.
+  // Every ticket needs it, even if the observation does not.
   const auto npu_smi = LocateNpuSmi({root});
   const TimeBudget budget(clock, kTicketCommand, kTicketCommand);
   if (npu_smi.ok()) {
@@ -388,7 +388,7 @@ void BoundRecording(size_t max_bytes, HostRecording* recording) {
     run.set_output_cut(true);
     recording->set_complete(false);
   }
-  // Drops runs whose outputs have been removed already.
+  // Then drops the runs whose outputs have been removed.
   while (recording->ByteSizeLong() > max_bytes && recording->runs_size() > 0) {
     recording->mutable_runs()->RemoveLast();
     recording->set_complete(false);
@@ -399,18 +399,16 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   const HostAllows allows = parts_.allows();
   std::set<ChangeKind> kinds = AllowedKinds(allows);
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
-  const absl::Status refused = PermissionDenied(
-      "this host does not allow ", ChangeKindName(CHANGE_LOGS), ", ",
-      EnglishText(WhatIsAllowed(allows)), "; ",
-      EnglishText(HowToAllow(allows, kinds)), ", then try again");
+  const absl::Status refused =
+      DeniedWords("agent-not-allowed", ChangeKindName(CHANGE_LOGS),
+                  WhatIsAllowed(allows), HowToAllow(allows, kinds));
   if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
   return refused;
 }
 
 absl::Status TicketTasks::Begin(const AuditEntry& entry) {
   if (reads_.exchange(true)) {
-    const absl::Status refused = absl::ResourceExhaustedError(
-        "this host's logs are being read already, try again later");
+    const absl::Status refused = ExhaustedWords("agent-logs-read");
     if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
     return refused;
   }

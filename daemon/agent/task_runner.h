@@ -40,14 +40,14 @@
 
 namespace clusterd {
 
-// Running work, also that of tasks already answered.
+// Running work, including that of tasks already answered.
 inline constexpr int kMaxRunningTasks = 16;
 // Tasks that are not answered yet; a controller sends no more to one host.
 inline constexpr size_t kMaxOpenTasks = 64;
 
-// The request to run within `deadline`, which no other deadline exceeds; absent
-// ones are 10 s a command, 30 s a host. InvalidArgument if a port range is
-// malformed or there are over 64, or if the request is longer than 1 MiB.
+// The request to run within `deadline`, which bounds all its other deadlines;
+// absent ones are 10 s a command, 30 s a host. InvalidArgument if a port range
+// is malformed or there are over 64, or if the request is longer than 1 MiB.
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
     const ObserveRequest& request, absl::Duration deadline);
 
@@ -59,8 +59,8 @@ struct OtherTasks {
   std::function<absl::StatusOr<HostRecording>(const RecordTask&,
                                               absl::Duration)>
       record = nullptr;
-  // Gets a line for each task that is unknown or refused at once; null: no
-  // audit file. Must outlive all work.
+  // Gets a line for each task that is unknown or refused at once; null: there
+  // is no audit file. Must outlive all work.
   AuditLog* audit = nullptr;
 };
 
@@ -80,10 +80,10 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
         scheduler_(scheduler),
         others_(std::move(others)) {}
 
-  // Errors are results too: ResourceExhausted when too much runs already,
+  // Errors are results too: ResourceExhausted if too much already runs,
   // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.
   void Run(const Task& task, const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Afterwards no call of the task's `done` begins.
+  // No call of the task's `done` begins after it.
   void Cancel(uint64_t task_id) { Take(task_id); }
   void CancelAll() ABSL_LOCKS_EXCLUDED(mutex_);
   // True if no task waits for its answer.
@@ -119,7 +119,7 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
     bool next_is_queued = false;  // In the pool, not after `begun`.
   };
 
-  // Returns null work for an unknown task.
+  // Returns null work if the task is unknown.
   absl::StatusOr<JobPtr> JobOf(const Task& task, absl::Duration deadline);
   absl::Status Start(uint64_t id, JobPtr job, absl::Duration deadline,
                      const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -127,12 +127,12 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   absl::StatusOr<JobPtr> PlaceLocked(const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool QueueLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Runs the job, and then equal ones that have come meanwhile.
+  // Runs the job, and then equal ones that arrived meanwhile.
   void RunJobs(JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Duration BeginLocked(const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   JobPtr EndLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Removes a task. Empty if it was answered or cancelled before.
+  // Removes a task; empty if it was already answered or cancelled.
   Open Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void LeaveLocked(uint64_t id, const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -157,7 +157,7 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
 // controller reports, and the newest line of its own audit file.
 template <typename Task>
 AuditEntry AuditedTask(absl::string_view what, const Task& task) {
-  // An older controller, and its automatic tasks, name no address.
+  // Older controllers, and automatic tasks, name no address.
   AuditEntry entry = MakeAuditEntry(
       std::string(what), "", task.actor(),
       task.actor_peer().empty() ? kControllerFile : task.actor_peer());
@@ -170,15 +170,15 @@ AuditEntry AuditedTask(absl::string_view what, const Task& task) {
 }
 
 // One observation of the machine below `root` with every run of hccn_tool.
-// Waits for `locks` at each device; null: no other user of devices.
+// Waits for `locks` at each device; null: the devices have no other user.
 HostRecording MakeRecording(const std::string& host, const std::string& root,
                             CommandRunner* runner, Clock* clock,
                             DeviceLocks* locks, const ObserveRequest& request);
 
-// Shortens a recording until a controller takes it. It keeps a file that a run
-// did not change once, before the first run that saw it. It removes outputs
-// from the first one that is too much, and of too many runs the last ones. Then
-// the recording is not `complete`.
+// Shortens a recording until a controller accepts it. Keeps a file that a run
+// did not change once, before the first run that saw it. Removes outputs from
+// the first one that is too much, and then, of too many runs, the last ones.
+// The recording is then not `complete`.
 void BoundRecording(size_t max_bytes, HostRecording* recording);
 
 // The controller's tasks that read data for a vendor's ticket: a job's logs,
@@ -203,7 +203,7 @@ class TicketTasks {
 
   // Blocks for up to `deadline`. PermissionDenied, naming the word, if the host
   // does not allow it; for logs in HostLogs.missing. ResourceExhausted while
-  // another is read; AuditLog's errors if its file cannot be written.
+  // another one is read; AuditLog's errors if its file cannot be written.
   absl::StatusOr<HostLogs> ReadLogs(const LogsTask& task,
                                     absl::Duration deadline);
   absl::StatusOr<HostRecording> Record(const std::string& host,
@@ -212,12 +212,12 @@ class TicketTasks {
 
  private:
   absl::Status CheckAllowed(const AuditEntry& entry) const;
-  // OK if this task may begin; then the audit file has a line of it.
+  // OK if this task may begin, with its line in the audit file.
   absl::Status Begin(const AuditEntry& entry);
   void End(const AuditEntry& entry, absl::string_view result);
 
   const Parts parts_;
-  std::atomic<bool> reads_{false};  // While something is read.
+  std::atomic<bool> reads_{false};  // Set while reading.
 };
 
 }  // namespace clusterd

@@ -361,7 +361,9 @@ void AuditLog::End(AuditEntry entry, absl::string_view result) {
 }
 
 void AuditLog::Refuse(AuditEntry entry, const absl::Status& why) {
-  entry.set_result(absl::StrCat("refused: ", why.ToString()));
+  // Not its payload, which has the words once more.
+  entry.set_result(absl::StrCat(
+      "refused: ", absl::StatusCodeToString(why.code()), ": ", why.message()));
   // An address without the port, which is another one each time.
   const absl::string_view peer = entry.peer();
   std::string key = absl::StrCat(

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +22,8 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -35,6 +36,7 @@ using ::testing::ResultOf;
 
 constexpr size_t kLarge = 1 << 20;
 constexpr char kSelf[] = "spiffe://demo/controller";
+constexpr char kNewest[] = "audit of node07: its newest line is ";
 
 class AuditLogTest : public testing::Test {
  protected:
@@ -66,18 +68,13 @@ class AuditLogTest : public testing::Test {
     return entry;
   }
 
-  static std::string Content(const std::string& path) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
-  }
   void Append(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary | std::ios::app) << bytes;
   }
   std::vector<AuditEntry> Entries() {
     std::vector<AuditEntry> entries;
     for (const absl::string_view line :
-         absl::StrSplit(Content(path_), '\n', absl::SkipEmpty())) {
+         absl::StrSplit(TextOfFile(path_), '\n', absl::SkipEmpty())) {
       const auto entry = ReadAuditLine(line);
       if (entry.ok()) entries.push_back(*entry);
     }
@@ -89,11 +86,11 @@ class AuditLogTest : public testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       const std::string number = entry.path().extension().string().substr(1);
       if (number == "jsonl") continue;
-      older[std::stoull(number)] = {number, Content(entry.path())};
+      older[std::stoull(number)] = {number, TextOfFile(entry.path())};
     }
     std::vector<AuditText> files;
     for (const auto& [number, file] : older) files.push_back(file);
-    files.push_back({"audit.jsonl", Content(path_)});
+    files.push_back({"audit.jsonl", TextOfFile(path_)});
     return VerifyAudit(files, heads);
   }
 
@@ -127,7 +124,7 @@ class FullDisk {
 TEST_F(AuditLogTest, WritesALineBeforeTheEffectAndOneAfterIt) {
   AuditLog& audit = Open();
   ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
-  EXPECT_THAT(Content(path_), HasSubstr("\"result\":\"begins\""));
+  EXPECT_THAT(TextOfFile(path_), HasSubstr("\"result\":\"begins\""));
   audit.End(Entry("run1"), "succeeded");
   const auto entries = Entries();
   ASSERT_EQ(entries.size(), 2u);
@@ -213,15 +210,14 @@ TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
 TEST_F(AuditLogTest, RefusesChangesWhileTheDiskIsFullAndGoesOnAfterwards) {
   AuditLog& audit = Open();
   ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
-  const std::string before = Content(path_);
+  const std::string before = TextOfFile(path_);
   {
     const FullDisk full(before.size() + 40);
-    const absl::Status refused = audit.Begin(Entry("run2"));
-    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-    EXPECT_THAT(std::string(refused.message()),
-                testing::AllOf(HasSubstr(path_), HasSubstr("File too large"),
-                               HasSubstr("nothing is changed until")));
-    EXPECT_EQ(Content(path_), before);
+    EXPECT_THAT(audit.Begin(Entry("run2")),
+                Fails(absl::StatusCode::kUnavailable,
+                      testing::AllOf(HasText(path_), HasText("File too large"),
+                                     HasText("nothing is changed until"))));
+    EXPECT_EQ(TextOfFile(path_), before);
     audit.End(Entry("run0"), "succeeded");
   }
   EXPECT_THAT(log_.Lines(), HasSubstr("not written: ApplyPlan run0"));
@@ -408,8 +404,7 @@ TEST_F(AuditLogTest, SaysThatAnotherFileWentBack) {
   audit.NoteHead(Head("node07", 4, 'b'));
   audit.NoteHead(Head("node07", 4, 'c'));
   Close();
-  EXPECT_THAT(log_.Lines(),
-              HasSubstr("audit of node07: its newest line is 4:"));
+  EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(kNewest, "4:")));
   const auto entries = Entries();
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].what(), "audit-went-back");
@@ -479,14 +474,13 @@ TEST_F(AuditLogTest, KeepsHeadsOfAFileThatCanOnlyBeReadLater) {
   EXPECT_EQ(heads[1].sequence(), 9u);
   EXPECT_TRUE(heads[1].contradicted());
   EXPECT_EQ(heads[2].of(), "node08");
-  EXPECT_THAT(log_.Lines(), HasSubstr("audit of node07: its newest line is 4"));
+  EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(kNewest, "4")));
 }
 
 TEST_F(AuditLogTest, TellsNoHeadOfALineThatHasHeadsAlone) {
   AuditLog& audit = Open();
   ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
-  const AuditHead told = audit.head_to_tell();
-  EXPECT_EQ(told.sequence(), 1u);
+  EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
   audit.NoteHead(Head("node07", 9, 'a'));
   scheduler_.Advance(kAuditHeadsWindow);
   ASSERT_TRUE(WaitUntil([&audit] { return audit.head().sequence() >= 2; }));
@@ -603,10 +597,9 @@ TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
   EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
   audit.NoteHead(Head("node07", 3, 'a'));
   for (int i = 0; i < 100; ++i) {
-    const absl::Status refused = audit.Begin(Entry("run2"));
-    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-    EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("the disk has not taken a line"));
+    EXPECT_THAT(audit.Begin(Entry("run2")),
+                Fails(absl::StatusCode::kUnavailable,
+                      HasText("the disk has not taken a line")));
   }
   clock.GoOn();
   audit.Settle();

@@ -19,7 +19,7 @@ struct ControllerFlags {
   // The state folder; created, mode 0700, if its parent exists.
   std::string state = "/var/lib/clusterd-controller";
   std::string port_file;  // Empty: none.
-  std::string crl;        // Revocation lists, file or folder; empty: none.
+  std::string crl;        // Revocation lists; empty: none.
   TlsFiles tls = {"/etc/clusterd/ca.crt", "/etc/clusterd/controller.crt",
                   "/etc/clusterd/controller.key"};
   DrainLimits drain;
@@ -32,7 +32,7 @@ struct ControllerFlags {
   absl::Duration leaf_life = absl::Hours(30 * 24);
 };
 
-// Returns nothing when the program should go on; otherwise its exit status: 0
+// Returns nullopt if the program should continue; otherwise its exit status: 0
 // after --help and --version, 3 after wrong usage. All output has been printed.
 std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                                         ControllerFlags* flags);

@@ -139,7 +139,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     order->run_id = NewRunId();
     order->actor = user->ToString();
     order->spec = parts_.spec->spec();
-    // Wrong names of an unauthorised caller, which take long, are not read.
+    // Other callers' selections may be long and wrong, so do not read them.
     prepared = ChooseHosts(request, selection, order.get());
   }
   if (!prepared.ok()) {
@@ -147,7 +147,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     return stream.get();
   }
   using Callers = typename SharedRuns<Event>::Callers;
-  // The request may be gone by then, together with the first caller.
+  // The request ends with the first caller, so keep no reference to it.
   auto begin = [this, order,
                 selection = selection == nullptr
                                 ? std::nullopt
@@ -156,7 +156,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     order->started_at = parts_.scheduler->Now();
     FactRun::Callbacks callbacks;
     callbacks.on_progress = std::move(callers.on_progress);
-    // Keep the result even if its client has just left.
+    // Keep the result even if the client has just left.
     callbacks.on_facts = [order, conclude = std::move(conclude),
                           on_end = std::move(callers.on_end)](
                              const std::vector<HostFacts>& facts) {
@@ -167,7 +167,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     if (selection.has_value()) running_->Note({order, *selection, run});
     return run;
   };
-  // Equal keys ask the same about the same spec, which the order keeps alive.
+  // Equal keys mean equal requests about one spec, which the order keeps alive.
   runs->Join(Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()),
                                  " ", request.SerializeAsString())),
              order->hosts.size(), order->actor, stream, std::move(begin),
@@ -399,7 +399,7 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
     slots_.watches.Give(who);
   };
   stream->Begin(std::move(options));
-  // A slow reader gets only the newest state: it is read when it is written.
+  // A slow reader gets only the newest state, which is read at each write.
   stream->Show([this](ClusterNow* event) {
     if (const auto now = watch_->now()) *event = *now;
   });

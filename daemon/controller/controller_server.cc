@@ -31,37 +31,37 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kMaxIdle = absl::Minutes(5);
-// Small messages; saves 8 MB with 1,152 hosts over the usual 16384.
+// Messages are small; saves 8 MB with 1,152 hosts over the usual 16384.
 constexpr int kTlsFrameBytes = 4096;
-// For one call. Ours have some 300: path, authority, user agent and deadline.
+// Headers of a call. Ours take some 300: path, authority, user agent, deadline.
 constexpr int kMaxHeaderBytes = 4096;
 // A host has one call, a client few. A peer with more is cut off.
 constexpr int kMaxCallsPerConnection = 16;
 constexpr int kCutOffCalls = 2 * kMaxCallsPerConnection;
 // gRPC counts this much of its memory for each connection.
 constexpr size_t kConnectionBytes = 32 << 10;
-// gRPC 1.51 serves on at most so many threads, however many cores there are.
+// The most threads on which gRPC 1.51 serves, whatever the number of cores.
 constexpr unsigned kMostThreads = 16;
 // Descriptors of files, the database and child programs.
 constexpr size_t kOtherFiles = 512;
 // The largest message may come twice in a row, then one every five seconds.
 constexpr AllowanceLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
                                                 kMaxMessageBytes / 5.0};
-// The time that hosts have to attach before the first scheduled check.
+// How long hosts have to attach before the first scheduled check.
 constexpr absl::Duration kHostsSettle = absl::Seconds(30);
 // Judging the largest cluster takes seconds, and so does a slow disk.
 constexpr absl::Duration kLongestWork = absl::Minutes(10);
 // About as often as gRPC re-reads the files of its credentials.
 constexpr absl::Duration kRootsInterval = absl::Seconds(10);
-// Time in which running checks end with partial results and send them.
+// How long running checks have to end with partial results and send them.
 constexpr std::chrono::seconds kShutdownGrace(10);
 
 void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
-  // At this bound gRPC closes idle connections, and ends calls last. Without
-  // it, one peer with a certificate could take all memory.
+  // At this bound gRPC closes idle connections first, and ends calls last.
+  // Without it, one peer with a certificate could use all memory.
   grpc::ResourceQuota memory("wire");
   memory.Resize(options.wire_memory_bytes);
   builder->SetResourceQuota(memory);
@@ -82,7 +82,7 @@ void SetArguments(const ControllerServerOptions& options,
   // gRPC 1.51 reads headers before it knows the peer, and not safely
   // (CVE-2023-33953, CVE-2023-1428). threat-model.md says what this stops.
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaderBytes);
-  // Every connection keeps buffers for one frame of TLS.
+  // Every connection has buffers for one TLS frame.
   builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
 }
 
@@ -116,7 +116,7 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options,
   return accept;
 }
 
-// The port so many after the main one. If the main port is 0, this one is 0.
+// The port this many places after the main one; 0 if the main port is 0.
 std::string PortAfter(const std::string& listen, int places) {
   const size_t colon = listen.rfind(':');
   int port = 0;
@@ -395,10 +395,10 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_->set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
-  // Hosts that the previous controller sent away wait at most one Spread().
+  // Hosts that the previous controller disconnected return within one Spread().
   server->ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
-    // It reads a report that no start has to wait for.
+    // Reads a report, for which no start should wait.
     parts.pool->TryRun([newest = server->newest_, parts] {
       newest->Restore(*parts.history, *parts.spec->spec(),
                       parts.scheduler->Now());
@@ -476,7 +476,7 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
     files.emplace_back("issuing-ca", trust.ca_dir + "/intermediate.crt");
   }
   numbers.certificate_ends = FirstEnds(files);
-  // Hosts begin to renew at half of it.
+  // Hosts begin to renew at half of their certificate's life.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;
 }
@@ -505,7 +505,7 @@ ControllerServer::~ControllerServer() {
   hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
-  // Work that calls have queued there uses these members.
+  // Calls have queued work there that uses these members.
   parts_.pool->Drain();
 }
 

@@ -49,7 +49,7 @@ namespace clusterd {
 struct TrustOptions {
   // Folder of its CA (certificate_authority.h); empty: it issues nothing.
   std::string ca_dir;
-  std::string state;  // Folder of trust.db, which exists.
+  std::string state;  // Existing folder of trust.db.
   // ADDRESS:PORT for joining hosts; empty: the port after that of `listen`.
   std::string enrol_listen;
   absl::Duration leaf_life = kDefaultLeafLife;
@@ -58,19 +58,19 @@ struct TrustOptions {
 };
 
 // Equals the hosts' connect deadline (hub_connection.h), so that neither side
-// gives up on a handshake that the other still works at.
+// abandons a handshake that the other one still works on.
 inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(75);
 
-// Used instead of an address.
+// The value of `status_listen` that turns the status port off.
 inline constexpr char kNoStatusPort[] = "off";
 
 struct ControllerServerOptions {
   // ADDRESS:PORT; port 0 takes a free one.
   std::string listen;
-  // A dead connection is noticed after about the sum of both.
+  // A dead connection is noticed after about the sum of these two.
   absl::Duration keepalive_time = absl::Seconds(15);
   absl::Duration keepalive_timeout = absl::Seconds(10);
-  // The least time between two pings that a client may send.
+  // The shortest time between two pings that a client may send.
   absl::Duration min_ping_interval = absl::Seconds(10);
   // gRPC's memory for all connections and incoming messages: enough for 10,000
   // hosts and 6,000 further connections, each counted as 32 kB.
@@ -78,8 +78,8 @@ struct ControllerServerOptions {
   // Bounds and initial rate of admission; the rate is for one core. The memory
   // above and this process's descriptors bound connections further.
   AdmissionLimits admission = {};
-  // The key in these files signs verdicts of jobs; they are re-read for each.
-  // If they cannot be read, hosts get no answers.
+  // The key in these files signs verdicts of jobs. They are re-read for each
+  // verdict; if they cannot be read, hosts get no answers.
   TlsFiles tls;
   DrainLimits drain;
   TrustOptions trust;
@@ -97,7 +97,7 @@ class ControllerServer {
       std::shared_ptr<grpc::ServerCredentials> credentials,
       const ControllerParts& parts);
 
-  // Notifies every host and client, and waits until all calls have ended. A
+  // Notifies every host and client, and waits for the end of all calls. A
   // running apply is interrupted.
   ~ControllerServer();
 
@@ -105,17 +105,17 @@ class ControllerServer {
   // Null without a CA.
   EnrolmentListener* enrolment() { return listener_.get(); }
 
-  // The owner calls it after the spec was re-read.
+  // The owner calls it after re-reading the spec.
   void OnSpecRead();
 
   // 0: it is off.
   int status_port() const { return status_ == nullptr ? 0 : status_->port(); }
 
-  // The parts that must make progress. Must not be asked after destruction.
+  // The parts that must make progress. Must not be called after destruction.
   std::vector<WatchdogPart> PartsToWatch();
 
  private:
-  // The CA and what it has issued; null: it issues no certificates.
+  // The CA and the store of its certificates; null: it issues none.
   struct Trusted {
     std::unique_ptr<CertificateAuthority> authority;
     std::unique_ptr<TrustStore> store;
@@ -131,7 +131,7 @@ class ControllerServer {
   ClusterNumbers Numbers(const TlsFiles& tls, const TrustOptions& trust);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
-  // Notes about the controller itself for every check's report.
+  // Remarks about the controller itself for every check's report.
   static std::function<std::vector<std::string>()> Notes(
       const ControllerServerOptions& options, const ControllerParts& parts);
   WatchSources WatchedSettings();
@@ -140,18 +140,18 @@ class ControllerServer {
   // Reads the CA file now, and then periodically on the pool.
   void BeginOwnRoots(const std::string& ca);
   void ReadOwnRoots(const std::string& ca) ABSL_LOCKS_EXCLUDED(roots_mutex_);
-  // HostFacts.controller_roots; not for a simulated host. It runs on threads of
-  // streams, so it never waits for the disk.
+  // Sets HostFacts.controller_roots, but not for a simulated host. It runs on
+  // threads of streams, so it never waits for the disk.
   HostFacts WithOwnRoots(HostFacts facts) const
       ABSL_LOCKS_EXCLUDED(roots_mutex_);
-  // The time in which all hosts of the spec can attach.
+  // How long all hosts of the spec may take to attach.
   absl::Duration Spread() const;
 
   const std::shared_ptr<NewestReport> newest_ =
       std::make_shared<NewestReport>();
   const CallbackGate callbacks_;
   mutable absl::Mutex roots_mutex_;
-  // Nothing while the CA file cannot be read.
+  // Unset while the CA file cannot be read.
   std::optional<RootsFact::Roots> roots_ ABSL_GUARDED_BY(roots_mutex_);
   bool reads_roots_ ABSL_GUARDED_BY(roots_mutex_) = false;
   AttachedHosts hosts_;
@@ -176,13 +176,13 @@ class ControllerServer {
   std::unique_ptr<HttpServer> status_;    // Ends before its services.
 };
 
-// EndingCertificates' lines for the controller's own certificate and CA and,
+// The EndingCertificates lines for the controller's own certificate and CA and,
 // unless `ca_dir` is empty, for its issuing CA.
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now);
 
-// Writes the port that a server on port 0 has taken: the number and a newline,
+// Writes the port that a server on port 0 was given: the number and a newline,
 // atomically. PermissionDenied, naming the file, if it cannot be written.
 absl::Status WritePortFile(const std::string& path, int port);
 

@@ -1,6 +1,5 @@
-// The calls with one answer: hosts, spec, history, locks, and the end,
-// confirmation or extension of a run. controller_runs.cc has the streaming
-// calls.
+// The calls with one answer: hosts, spec, history, locks, and cancelling,
+// confirming or extending a run. controller_runs.cc has the streaming calls.
 #include "daemon/controller/controller_service.h"
 
 #include <atomic>
@@ -278,7 +277,7 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
 
 namespace {
 
-// The answer to a lock waits so long for the disk.
+// How long the answer to a lock waits for the disk.
 constexpr absl::Duration kDiskWait = absl::Seconds(3);
 constexpr char kInMemoryAlone[] = "hub-lock-in-memory";
 
@@ -307,9 +306,9 @@ absl::StatusOr<LockResponse> HoldLock(
   return answer;
 }
 
-// Waits for the disk. Returns which part of a lock that holds could not be
-// written, and why (LockResponse.not_on_disk). A lock is the only change whose
-// first audit line comes after it.
+// Waits for the disk. Returns which part of an active lock could not be
+// written, and why (LockResponse.not_on_disk). Only locks take effect before
+// their first audit line.
 FindingValue WriteLock(const ControllerParts& parts, const AuditEntry& entry,
                        const std::string& identity) {
   const absl::Status saved = parts.gate->SaveLocks();
@@ -335,8 +334,8 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
   if (!begun.ok()) return FinishWith(context, begun.status());
   UnaryAnswer* const reactor = begun->answer;
   const AuditEntry entry = AuditCaller(*context, "Lock", request->identity());
-  // Lock before a thread of the pool is free: an attacker who makes the disk
-  // and all those threads hang must not prevent it.
+  // Lock without waiting for a thread of the pool: an attacker who makes the
+  // disk and all those threads hang must not prevent it.
   const absl::StatusOr<LockResponse> locked = HoldLock(
       parts_, begun->user, IdentityNamed(request->identity()), *request);
   if (!locked.ok()) {
@@ -359,7 +358,7 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
         answer(Worded(kInMemoryAlone, Worded("hub-disk-slow",
                                              absl::FormatDuration(kDiskWait))));
       });
-  // If the queue for the disk is full, the timer answers.
+  // The timer answers if the queue for the disk is full.
   lock_writer_.TryRun([parts = &parts_, answer, timer, entry,
                        identity = locked->lock().identity()] {
     const FindingValue not_on_disk = WriteLock(*parts, entry, identity);

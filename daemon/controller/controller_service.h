@@ -1,5 +1,5 @@
 // The gRPC service for clusterctl: authorisation, threads and the events that a
-// client sees. call_roles.h has the role that each call needs.
+// client sees. call_roles.h lists the role that each call needs.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
@@ -29,10 +29,10 @@ namespace clusterd {
 
 // Errors of every call: Unauthenticated, PermissionDenied or FailedPrecondition
 // unless the gate admits the peer as a user with the needed role, also while a
-// stream is open. ResourceExhausted when too many calls run, of all users or of
+// stream is open; ResourceExhausted when too many calls run, of all users or of
 // that one. Calls that change hosts, or read for a change, never wait for other
-// reads. A change, or a read of users' logs, is in the audit file before it
-// begins, or it is refused.
+// reads. A change, or a read of users' logs, is refused if the audit file
+// cannot record it first.
 class ControllerService final : public Controller::CallbackService {
  public:
   using Context = grpc::CallbackServerContext;
@@ -53,7 +53,7 @@ class ControllerService final : public Controller::CallbackService {
       Context* context, const CheckRequest* request) override;
 
   // NotFound for a check that is not under way, FailedPrecondition for one that
-  // is about to end; ResourceExhausted when too many are asked for.
+  // is about to end; ResourceExhausted for too many such calls.
   Unary* CheckSoFar(Context* context, const CheckSoFarRequest* request,
                     Report* response) override;
 
@@ -64,12 +64,12 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerWriteReactor<LearnEvent>* Learn(
       Context* context, const LearnRequest* request) override;
 
-  // Errors as Check of a job. It is a separate run, since it sends facts.
+  // Errors as Check for a job. It is a separate run, because it sends facts.
   grpc::ServerWriteReactor<LaunchEvent>* PrepareLaunch(
       Context* context, const LaunchRequest* request) override;
 
   // InvalidArgument for hosts that the spec lacks; ResourceExhausted when the
-  // queue is full. A plan not kept in the history says so in not_kept.
+  // queue is full. A plan that the history could not keep says so in not_kept.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       Context* context, const PlanRequest* request) override;
 
@@ -100,13 +100,13 @@ class ControllerService final : public Controller::CallbackService {
   Unary* ForgetHost(Context* context, const ForgetHostRequest* request,
                     ForgetHostResponse* response) override;
   // NotFound for a host neither in the spec nor attached; ResourceExhausted
-  // when too many are described. Facts of a host without an answer say so.
+  // when too many are described. If a host does not answer, its facts say so.
   Unary* DescribeHost(Context* context, const DescribeHostRequest* request,
                       DescribeHostResponse* response) override;
   Unary* GetSpec(Context* context, const GetSpecRequest* request,
                  GetSpecResponse* response) override;
   // Errors are the store's; GetHistory also returns ResourceExhausted when too
-  // many entries are on their way.
+  // many entries are being sent.
   Unary* ListHistory(Context* context, const ListHistoryRequest* request,
                      ListHistoryResponse* response) override;
   Unary* GetHistory(Context* context, const GetHistoryRequest* request,
@@ -119,9 +119,9 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerWriteReactor<LogsEvent>* ReadLogs(
       Context* context, const LogsRequest* request) override;
   // InvalidArgument for an invalid identity, the caller's own, or a reason that
-  // is too long; NotFound for a bare name that is not a host's, and by Unlock
-  // for an identity that is not locked. Other errors are the gate's. Lock is
-  // answered even if the disk hangs.
+  // is too long; NotFound for a name without a kind that is not a host's, and
+  // by Unlock for an identity that is not locked. Other errors are the gate's.
+  // Lock answers even if the disk hangs.
   Unary* Lock(Context* context, const LockRequest* request,
               LockResponse* response) override;
   Unary* Unlock(Context* context, const UnlockRequest* request,
@@ -148,7 +148,7 @@ class ControllerService final : public Controller::CallbackService {
                                          const std::vector<HostFacts>& facts)>;
 
   // Chooses the order's hosts, or returns why not. `selection`: the rules that
-  // the request names; null: none.
+  // the request names; null: the request has none.
   template <typename Request>
   absl::Status ChooseHosts(const Request& request,
                            const RuleSelection* selection,
@@ -162,7 +162,7 @@ class ControllerService final : public Controller::CallbackService {
   absl::StatusOr<LogsOrder> PrepareLogs(const Context& context,
                                         const SpiffeId& user,
                                         const LogsRequest& request) const;
-  // Streams the facts' progress, and then the result of `conclude`.
+  // Streams the progress of the facts, and then the result of `conclude`.
   template <typename Event, typename Request>
   grpc::ServerWriteReactor<Event>* AskHosts(Context* context,
                                             const Request& request,
@@ -177,19 +177,19 @@ class ControllerService final : public Controller::CallbackService {
   template <typename Response>
   using EndOfRun = absl::StatusOr<Response> (ClusterChanges::*)(
       const std::string& id, const std::string& actor, const std::string& from);
-  // Ends a run with `end`, and logs a failure.
+  // Ends a run by calling `end`, and logs a failure.
   template <typename Request, typename Response>
   Unary* EndRun(Context* context, const char* call, const Request& request,
                 Response* response, EndOfRun<Response> end);
-  // Confirms; with `by` extends.
+  // Confirms an apply, or extends it if `by` is set.
   Unary* AnswerConfirm(Context* context, const char* call,
                        const google::protobuf::Message& request,
                        const std::string& id, std::optional<absl::Duration> by,
                        ConfirmResponse* response);
-  // Keeps a check or plan, or logs why not.
+  // Keeps a check or plan, or logs why that failed.
   absl::Status Keep(const HistoryRecord& record) const;
 
-  // Streams a change. It begins on a thread of the pool, after `complete` has
+  // Streams a change. A thread of the pool begins it, after `complete` has
   // filled in the request there.
   template <typename Request>
   grpc::ServerWriteReactor<ApplyEvent>* RunChange(
@@ -208,7 +208,7 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};
   SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
-  SendBudget room_{64 << 20};  // Bytes on their way to one user.
+  SendBudget room_{64 << 20};  // Bytes being sent to one user.
   CallSlots slots_;
   WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };

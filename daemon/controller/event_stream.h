@@ -1,8 +1,8 @@
 // The answer to one call that streams events: progress, single events, then one
 // last event or a status. Progress is sent at most every 50 ms, and no faster
-// than it is read. Producers never wait for the client (stream_writer.h): a
-// slow one misses single events. SendBudget bounds large last events to one
-// user.
+// than the client reads. Producers never wait for the client (stream_writer.h):
+// if it is slow, single events are dropped. SendBudget bounds large last events
+// to one user.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
@@ -25,7 +25,7 @@
 
 namespace clusterd {
 
-// Safe for concurrent use; calls nothing under its lock.
+// Safe for concurrent use; calls no callback under its lock.
 template <typename Event>
 class EventStream final
     : public StreamWriter<EventStream<Event>, grpc::ServerWriteReactor<Event>,
@@ -57,7 +57,7 @@ class EventStream final
     show_ = std::move(progress);
   }
 
-  // Progress has changed. The first call sends it at once.
+  // The progress has changed. The first call sends it at once.
   void NoteProgress() ABSL_LOCKS_EXCLUDED(mutex_) {
     bool first;
     {
@@ -76,7 +76,7 @@ class EventStream final
                                });
   }
 
-  // Queues a single event, or drops it.
+  // Queues a single event, or drops it if the queue is full.
   void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_) {
     const size_t bytes = event.ByteSizeLong();
     {
@@ -145,7 +145,7 @@ class EventStream final
     this->Advance();
   }
 
-  // False: Advance is called when the last event may be sent.
+  // False: Advance will be called once the last event may be sent.
   bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto go = [weak = this->weak_from_this()] {
       if (const auto stream = weak.lock()) stream->Advance();

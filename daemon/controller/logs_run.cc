@@ -17,7 +17,7 @@ bool LogsRun::TakeNext(size_t* index, bool* is_over) {
     return true;
   }
   if (again_) {
-    // Room may have been made after the last search.
+    // The search must be repeated: there may be room by now.
     again_ = false;
     *index = order_.hosts.size();
     return true;
@@ -75,7 +75,7 @@ void LogsRun::Ask(size_t index, const Task& task) {
   {
     absl::MutexLock lock(&mutex_);
     const auto found = asked_.find(index);
-    // It may have answered, and have got its next task, before this.
+    // It may already have answered and have been given its next task.
     if (found != asked_.end() && found->second.tasks == number) {
       found->second.task = id;
     }

@@ -1,6 +1,6 @@
 // Reads the logs of hosts for one client, a few hosts at once, and sends each
-// as soon as it arrives. At most kLogsAtOnce hosts, at 2 MiB each, are asked or
-// not yet taken by the client, however slow it is.
+// as soon as it arrives. However slow the client is, at most kLogsAtOnce hosts
+// are asked or not yet read by it, with 2 MiB each.
 #ifndef DAEMON_CONTROLLER_LOGS_RUN_H_
 #define DAEMON_CONTROLLER_LOGS_RUN_H_
 
@@ -27,7 +27,7 @@ struct LogsOrder {
   LogsQuery query;
   bool record = false;
   absl::Duration host_deadline;  // For each task.
-  // For the audit files: the caller, and the newest line of our own.
+  // For the audit files: the caller, and our own file's newest line.
   AuditEntry caller;
   AuditHead audit_head;
 };
@@ -42,10 +42,10 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
           const std::shared_ptr<Stream>& stream)
       : order_(std::move(order)), hosts_(hosts), stream_(stream) {}
 
-  // Asks as many hosts as fit, and ends the stream after the last. The owner
-  // calls it again whenever the client has taken an event.
+  // Asks as many hosts as fit, and ends the stream after the last one. The
+  // owner calls it again whenever the client has taken an event.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The client has gone: cancels the hosts' tasks.
+  // The client has left: cancels the hosts' tasks.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
 
   CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -60,7 +60,7 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
   void Deliver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Asked {
-    LogsOfHost answer;  // As far as it is there.
+    LogsOfHost answer;  // The parts received.
     AttachedHosts::TaskId task = 0;
     uint64_t tasks = 0;  // Tasks that were sent to it.
   };
@@ -70,12 +70,12 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
   const std::weak_ptr<Stream> stream_;
 
   mutable absl::Mutex mutex_;
-  // Hosts that have not answered yet, by index.
+  // Hosts without an answer so far, by index.
   std::map<size_t, Asked> asked_ ABSL_GUARDED_BY(mutex_);
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
-  // A thread is in Advance, which must not nest: a detached host answers at
-  // once, and ten thousand of them would overflow the stack.
+  // Set while a thread is in Advance, which must not nest: a detached host
+  // answers at once, and ten thousand of them would overflow the stack.
   bool advancing_ ABSL_GUARDED_BY(mutex_) = false;
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;

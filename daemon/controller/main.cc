@@ -36,7 +36,7 @@ constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
 // Only changes of hosts run here, so that no read delays them.
 constexpr int kChangeWorkers = 1;
-// Some 200,000 lines; then a new file begins.
+// Some 200,000 lines; then a new file is begun.
 constexpr size_t kMaxAuditBytes = size_t{64} << 20;
 // For users, unidentified connections, the history and the spec.
 constexpr rlim_t kFurtherFiles = 512;
@@ -71,7 +71,7 @@ void RaiseOpenFiles(int hosts, Log* log) {
       "-Hn"));
 }
 
-// Otherwise the allocator keeps memory that a flood of connections took.
+// The allocator would keep the memory that a flood of connections took.
 void GiveBackMemory() {
   if (MallocExtension_ReleaseFreeMemory != nullptr) {
     MallocExtension_ReleaseFreeMemory();
@@ -165,7 +165,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
-  // It costs up to a quarter of the CPU in a storm, and only finds our own
+  // It costs up to a quarter of the CPU in a storm, and finds only our own
   // errors; the tests enable it.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::KeepOutOfCores();

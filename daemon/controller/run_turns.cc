@@ -80,7 +80,7 @@ RunTurns::RunPtr RunTurns::TakeNext() {
   size_t fewest = ShareOf(limits_.at_once, 2);
   for (const RunPtr& run : runs_) {
     if (!MayBegin(*run)) continue;
-    // All of its callers share it, so charge the caller with the fewest runs.
+    // All callers share the run, so charge the one with the fewest runs.
     for (const auto& [who, calls] : run->callers) {
       if (begun[who] >= fewest) continue;
       fewest = begun[who];

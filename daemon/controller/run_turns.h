@@ -1,7 +1,6 @@
 // Schedules runs that ask hosts: a few at once, the others queue. A user has at
-// most half of the running runs and a quarter of the queue. The next run is of
-// the user with the fewest running ones, oldest first. Equal runs never
-// overlap.
+// most half of the running runs and a quarter of the queue. Next is the oldest
+// run of the user with the fewest running ones. Equal runs never overlap.
 #ifndef DAEMON_CONTROLLER_RUN_TURNS_H_
 #define DAEMON_CONTROLLER_RUN_TURNS_H_
 
@@ -33,7 +32,7 @@ class RunTurns {
 
     std::string key;
     std::string maker;
-    std::map<std::string, size_t> callers;  // Calls that are not over, by user.
+    std::map<std::string, size_t> callers;  // Open calls, by user.
     std::string payer;  // User whose share it takes; empty: not begun.
     bool asks = false;  // Set when it begins; its owner clears it.
   };
@@ -42,15 +41,15 @@ class RunTurns {
   explicit RunTurns(const RunTurnsLimits& limits) : limits_(limits) {}
 
   // Returns the run that the call joins: a queued one with the same key, or
-  // `fresh`. Null: the queue is full, in all or for that user; see WhyFull.
+  // `fresh`. Null: the queue is full, for all or for that user; see WhyFull.
   RunPtr Join(const std::string& key, const std::string& who,
               const RunPtr& fresh);
   absl::Status WhyFull(const std::string& who) const;
-  // One of its calls has ended. True: it was the last, and the run is removed.
+  // One of its calls has ended. True: it was the last, so the run is removed.
   bool Leave(const RunPtr& run, const std::string& who);
   // Begins the next run; null: none may begin.
   RunPtr TakeNext();
-  // 1: the next; 0: it has begun.
+  // 1: next to begin; 0: has begun.
   uint32_t PlaceOf(const Run& run) const;
   // Oldest first.
   std::vector<RunPtr> All() const { return {runs_.begin(), runs_.end()}; }
@@ -61,10 +60,10 @@ class RunTurns {
   const RunTurnsLimits limits_;
   std::list<RunPtr> runs_;
   size_t callers_ = 0;
-  std::map<std::string, size_t> callers_of_;  // None is 0.
+  std::map<std::string, size_t> callers_of_;  // Absent is 0.
 };
 
-// Bounds on calls of a kind under way, for all users and for one.
+// Bounds open calls of a kind, for all users and for one.
 struct CallSlots {
   Slots lists{"hub-calls-lists", 64, 8};
   Slots describes{"hub-calls-describes", 64, 16};
@@ -74,9 +73,9 @@ struct CallSlots {
   Slots so_far{"hub-calls-so-far", 4, 2};
   Slots logs{"hub-calls-logs", 4, 2};
   Slots watches{"hub-calls-watches", 128, 8};
-  // Ends of runs, and unlocks of identities.
+  // Cancelling or confirming runs, and unlocking identities.
   Slots ends{"hub-calls-ends", 64, 8};
-  // Separate from the ends, which may all wait for a disk that hangs.
+  // Separate from `ends`, which may all wait for a disk that hangs.
   Slots locks{"hub-calls-locks", 64, 8};
 };
 

@@ -1,6 +1,6 @@
-// Bounds the bytes on their way to one user, and those queued for one stream.
-// gRPC keeps a message until its client has taken it. Otherwise a client could
-// open a thousand streams, read none, and keep a thousand reports.
+// Bounds the bytes being sent to one user, and those queued for one stream.
+// gRPC keeps a message until its client has taken it. So a client could open a
+// thousand streams, read none, and occupy the memory of a thousand reports.
 #ifndef DAEMON_CONTROLLER_SEND_BUDGET_H_
 #define DAEMON_CONTROLLER_SEND_BUDGET_H_
 
@@ -24,8 +24,8 @@ class SendBudget {
   // A message larger than `bytes_of_one` is sent alone.
   explicit SendBudget(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
 
-  // True: the bytes are taken. False: the caller of Give calls `taken` once
-  // they are, in the order of the calls; it must not block.
+  // True: the bytes are taken. False: `taken` is called, within a call of Give,
+  // once they are, in the order of the calls; it must not block.
   bool Take(const std::string& who, size_t bytes, std::function<void()> taken)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -38,7 +38,7 @@ class SendBudget {
     return true;
   }
 
-  // REQUIRES: that user has taken so many bytes.
+  // REQUIRES: that user has taken this many bytes.
   void Give(const std::string& who, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<std::function<void()>> next;
     {
@@ -134,13 +134,13 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
 
 // The callbacks and bounds of an EventStream.
 struct EventStreamOptions {
-  // The client has gone before the end; at most once.
+  // The client has left before the end; called at most once.
   std::function<void()> on_leave = [] {};
   // The client has taken an event. Must not block.
   std::function<void()> on_written = [] {};
   // The call is over; nothing is called after it.
   std::function<void()> on_end = [] {};
-  // Single events that may wait; further ones are dropped.
+  // How many single events may wait; further ones are dropped.
   size_t max_queued = 1024;
   size_t max_queued_bytes = 32 << 20;
   // The last event waits for it; null: it does not wait.

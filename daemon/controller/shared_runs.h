@@ -42,10 +42,10 @@ class SharedRuns {
 
   explicit SharedRuns(const RunTurnsLimits& limits) : turns_(limits) {}
 
-  // The call joins the queued run with the same key, or a new one over so many
-  // hosts; then runs that may begin do. The handler calls this once. If the
-  // queue is full, in all or for that user, or the controller is overloaded,
-  // calls `refused` and ends the call with ResourceExhausted.
+  // The call joins the queued run with the same key, or a new one over this
+  // many hosts; then runs that may begin do. The handler calls this once. If
+  // the queue is full, for all or for that user, or the controller is
+  // overloaded, calls `refused` and ends the call with ResourceExhausted.
   void Join(const std::string& key, size_t hosts, const std::string& who,
             const std::shared_ptr<Stream>& stream, Begin begin, Refused refused)
       ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -79,7 +79,7 @@ class SharedRuns {
     std::shared_ptr<FactRun> facts;
   };
 
-  // Null: the call has ended.
+  // Null if the call has ended.
   std::shared_ptr<Run> Find(const std::string& key, size_t hosts,
                             const std::string& who, const Call& call,
                             Begin begin) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -92,7 +92,7 @@ class SharedRuns {
       const auto run =
           std::static_pointer_cast<Run>(turns_.Join(key, who, fresh));
       if (run != nullptr) {
-        // Drop streams that have ended, or they would accumulate.
+        // Drop ended streams, which would accumulate.
         DropIf(&run->calls,
                [](const Call& each) { return each.stream.expired(); });
         run->calls.push_back(call);
@@ -112,7 +112,7 @@ class SharedRuns {
   }
 
   // One call of the run has ended. After the last one, the run ends and frees
-  // its place: until then its answer may be on its way to a client.
+  // its slot: until then its answer may be on its way to a client.
   void Leave(const std::shared_ptr<Run>& run, const std::string& who)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<FactRun> unwanted;
@@ -135,7 +135,7 @@ class SharedRuns {
   }
 
   void BeginOne(const std::shared_ptr<Run>& run) ABSL_LOCKS_EXCLUDED(mutex_) {
-    // The run holds its callers' functions: avoid a cycle of references.
+    // A weak reference avoids a cycle: the run holds its callers' functions.
     const std::weak_ptr<Run> weak = run;
     Callers callers;
     callers.on_progress = [this, weak] {

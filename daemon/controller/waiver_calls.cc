@@ -1,6 +1,6 @@
 // The calls of ControllerService about waivers. Waivers are kept beside the
-// history and added to the spec, so that every later check uses them. Making
-// and ending one waits for the disk.
+// history and added to the spec, so that every later check uses them. Making or
+// ending a waiver waits for the disk.
 #include <set>
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@
 namespace clusterd {
 namespace {
 
-constexpr int kMaxWaivers = 512;  // Of the spec.
+constexpr int kMaxWaivers = 512;  // In the spec.
 constexpr char kAllHosts[] = "all";
 
 absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
@@ -41,7 +41,7 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   return InvalidWords("msg-hub-waiver-until", MessageWords(moment.status()));
 }
 
-// InvalidArgument with every mistake, one a line.
+// InvalidArgument with every mistake, one per line.
 absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
                                   const ClusterSpec& spec, absl::Time now) {
   Waiver waiver;

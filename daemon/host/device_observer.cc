@@ -15,7 +15,7 @@
 namespace clusterd {
 namespace {
 
-// hccn_tool exits with it after printing the switch, for a certificate's date.
+// The status for an unreadable certificate date, after the switch was printed.
 constexpr int kTlsDateStatus = 8;
 
 // Queries what a change can set, except the switch.
@@ -97,7 +97,7 @@ TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
   if (in_file == nullptr) return AskOverCopy(reader, tls, session);
   if (!tls.live) return TlsFromFile(reader.slot, *in_file);
   TlsFact fact = AskOverCopy(reader, tls, session);
-  // This query waits for the file's lock, and writes nothing.
+  // This query waits for the file's lock, but writes nothing.
   if (fact.missing().reason() == Missing::NOT_QUERIED) {
     fact = ReadAnswer(reader, session->Ask("-tls"));
   }

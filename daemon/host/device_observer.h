@@ -16,13 +16,13 @@ namespace clusterd {
 // Ways to read a TLS switch. The classic query makes hccn_tool add a missing
 // tls_enable_<id> to hccn.conf, and writes nothing if the key is there ("only
 // save tls_enable for the first time", tool_tls.c of hicann/driver). The Ascend
-// 950 tool has the same function, of which no run is known; its <id> is the
+// 950 tool has the same function, but no run of it is known; its <id> is the
 // slot. So the query runs on a private copy of the file. Without a copy it runs
 // on the file itself only if that has the key.
 struct TlsAsking {
   // Makes that copy (CopyHccnConf).
   std::function<absl::StatusOr<PrivateFile>()> copy_conf;
-  // Query the device also where the file has the key.
+  // Query the device even if the file has the key.
   bool live = false;
 };
 

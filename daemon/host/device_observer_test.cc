@@ -1,22 +1,35 @@
 #include "daemon/host/device_observer.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/words/fact_text.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr char kIp[] = "hccn_tool -i 3 -ip -g";
+constexpr char kGateway[] = "hccn_tool -i 3 -gateway -g";
 constexpr char kHealth[] = "hccn_tool -i 3 -net_health -g";
+constexpr char kRecovery[] = "hccn_tool -i 3 -cfg status";
+constexpr char kSpeed[] = "hccn_tool -i 3 -speed -g";
 constexpr char kTls[] = "hccn_tool -i 3 -tls -g";
+constexpr char kNoIp[] = "Get ipconf failed, because no ip was preset there!\n";
+constexpr char kFailed[] = "Command execute failed!\n";
+constexpr char kPending[] = "net health status: Detect ip set\n";
+constexpr char kTlsOn[] = "dev_id:3, tls switch[1](0:disable, 1:enable)\n";
+constexpr char kTlsOn950[] = "device 3, tls switch[1](0:disable, 1:enable)\n";
 
 // The query may write to the file.
 TlsAsking OverCopy(bool live) {
@@ -28,52 +41,60 @@ TlsAsking OverCopy(bool live) {
   return tls;
 }
 
-class DeviceObserverTest : public ::testing::Test {
+// Observes device 3 by scripted runs of one generation's tool.
+class ObserverFixture : public ::testing::Test {
  protected:
-  DeviceObserverTest() {
-    runner_.Answers("hccn_tool -i 3 -ip -g",
-                    "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
-    runner_.Answers("hccn_tool -i 3 -gateway -g",
-                    "default gateway:10.20.0.1, Iface:eth3\n");
-    runner_.Answers("hccn_tool -i 3 -netdetect -g",
-                    "netdetect addr: 10.20.0.1\n");
-    runner_.Answers(kHealth, "net health status: Success\n");
-    runner_.Answers("hccn_tool -i 3 -link -g", "link status: UP\n");
-    runner_.Answers("hccn_tool -i 3 -lldp -g", "\n");
-    runner_.Answers("hccn_tool -i 3 -mtu -g", "mtu:4200\n");
-    runner_.Answers("hccn_tool -i 3 -cfg status", "config status:SUCCESS\n");
-    runner_.Answers("hccn_tool -i 3 -speed -g", "Speed: 200000 Mb/s\n");
+  explicit ObserverFixture(NpuToolFacts::Generation generation)
+      : generation_(generation) {
     conf_.mutable_value();
   }
 
-  DeviceFacts Observe(bool live = false) {
-    const TlsAsking tls = OverCopy(live);
+  template <typename Reader>
+  auto Ask(const Reader& read) {
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-    HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
-                        &runner_, &clock_, &budget, &turns_);
-    return ObserveDevice(3, conf_, tls, &session);
+    HccnSession session(std::string("/x/hccn_tool"), generation_, 3, &runner_,
+                        &clock_, &budget, &turns_);
+    return read(&session);
   }
-
-  void Instead(const std::string& command, const std::string& output) {
-    runner_.Forget(command);
-    runner_.Answers(command, output);
+  DeviceFacts Observe(const TlsAsking& tls) {
+    return Ask([&](HccnSession* session) {
+      return ObserveDevice(3, conf_, tls, session);
+    });
   }
+  DeviceFacts Observe(bool live = false) { return Observe(OverCopy(live)); }
 
-  void SetConf(const std::string& key, const std::string& value) {
+  void SetTlsKey(const std::string& value) {
     HccnConf::Entry* entry = conf_.mutable_value()->add_entries();
-    entry->set_key(key);
+    entry->set_key("tls_enable");
     entry->set_device(3);
     entry->set_value(value);
   }
 
+  const NpuToolFacts::Generation generation_;
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
   DeviceLocks turns_;
   HccnConfFact conf_;
 };
 
+class DeviceObserverTest : public ObserverFixture {
+ protected:
+  DeviceObserverTest() : ObserverFixture(NpuToolFacts::CLASSIC) {
+    runner_.Answers(kIp, "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
+    runner_.Answers(kGateway, "default gateway:10.20.0.1, Iface:eth3\n");
+    runner_.Answers("hccn_tool -i 3 -netdetect -g",
+                    "netdetect addr: 10.20.0.1\n");
+    runner_.Answers(kHealth, "net health status: Success\n");
+    runner_.Answers("hccn_tool -i 3 -link -g", "link status: UP\n");
+    runner_.Answers("hccn_tool -i 3 -lldp -g", "\n");
+    runner_.Answers("hccn_tool -i 3 -mtu -g", "mtu:4200\n");
+    runner_.Answers(kRecovery, "config status:SUCCESS\n");
+    runner_.Answers(kSpeed, "Speed: 200000 Mb/s\n");
+  }
+};
+
 TEST_F(DeviceObserverTest, FillsEveryFact) {
-  SetConf("tls_enable", "0");
+  SetTlsKey("0");
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.id(), 3u);
   ASSERT_EQ(facts.address().value().settings_size(), 1);
@@ -91,6 +112,7 @@ TEST_F(DeviceObserverTest, FillsEveryFact) {
   EXPECT_EQ(facts.recovery().value(), RecoveryFact::SUCCESS);
   EXPECT_FALSE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
+  EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
 TEST_F(DeviceObserverTest, AsksAboutTrafficModuleAndHistory) {
@@ -111,12 +133,10 @@ TEST_F(DeviceObserverTest, AsksAboutTrafficModuleAndHistory) {
 }
 
 TEST_F(DeviceObserverTest, TakesNothingSetForAValue) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Fails("hccn_tool -i 3 -ip -g", 13,
-                "Get ipconf failed, because no ip was preset there!\n");
-  runner_.Forget("hccn_tool -i 3 -gateway -g");
-  runner_.Fails("hccn_tool -i 3 -gateway -g", 2,
-                "Get gateway failed, because no gateway was preset there!\n");
+  runner_.NowFails(kIp, 13, kNoIp);
+  runner_.NowFails(
+      kGateway, 2,
+      "Get gateway failed, because no gateway was preset there!\n");
   const DeviceFacts facts = Observe();
   EXPECT_TRUE(facts.address().has_value());
   EXPECT_EQ(facts.address().value().settings_size(), 0);
@@ -128,38 +148,32 @@ TEST_F(DeviceObserverTest, AsksForAnIpv6AddressWhereNoIpv4OneIsSet) {
   constexpr char kIpv6[] = "hccn_tool -i 3 -ip -inet6 -g";
   EXPECT_FALSE(Observe().has_ipv6_address());
   EXPECT_EQ(runner_.CountOf(kIpv6), 0);
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Fails("hccn_tool -i 3 -ip -g", 13,
-                "Get ipconf failed, because no ip was preset there!\n");
+  runner_.NowFails(kIp, 13, kNoIp);
   runner_.Answers(kIpv6, "ipv6_address:fd00::17\nprefix_length:64\n");
   EXPECT_EQ(Observe().ipv6_address().value(), "fd00::17/64");
-  Instead(kIpv6, "This device does not support IPV6!\n");
+  runner_.NowAnswers(kIpv6, "This device does not support IPV6!\n");
   EXPECT_EQ(Observe().ipv6_address().missing().reason(),
             Missing::NOT_SUPPORTED);
-  runner_.Forget(kIpv6);
-  runner_.Fails(kIpv6, 13,
-                "Get ipconf failed, because no ip was preset there!\n");
+  runner_.NowFails(kIpv6, 13, kNoIp);
   const TextFact none = Observe().ipv6_address();
   EXPECT_EQ(none.state_case(), TextFact::kValue);
   EXPECT_EQ(none.value(), "");
 }
 
 TEST_F(DeviceObserverTest, TellsThatAToolHasNoWordForTheRecovery) {
-  runner_.Forget("hccn_tool -i 3 -cfg status");
-  runner_.Fails("hccn_tool -i 3 -cfg status", 3, "Get unknown option!\n");
+  runner_.NowFails(kRecovery, 3, "Get unknown option!\n");
   EXPECT_THAT(Observe().recovery().missing().detail(),
               HasSubstr("`hccn_tool -i 3 -cfg status`: Get unknown option!"));
 }
 
 TEST_F(DeviceObserverTest, TellsThatASpeedIsNotToBeHad) {
-  Instead("hccn_tool -i 3 -speed -g", "Speed: Unknown!\n");
+  runner_.NowAnswers(kSpeed, "Speed: Unknown!\n");
   EXPECT_EQ(Observe().speed_mbps().missing().reason(), Missing::NOT_SUPPORTED);
-  runner_.Forget("hccn_tool -i 3 -speed -g");
-  runner_.Fails("hccn_tool -i 3 -speed -g", 3, "Get invalid major cmd.\n");
+  runner_.NowFails(kSpeed, 3, "Get invalid major cmd.\n");
   const Missing missing = Observe().speed_mbps().missing();
   EXPECT_EQ(missing.reason(), Missing::NOT_SUPPORTED);
   EXPECT_THAT(missing.detail(), HasSubstr("Get invalid major cmd."));
-  Instead("hccn_tool -i 3 -speed -g", "Speed: fast\n");
+  runner_.NowAnswers(kSpeed, "Speed: fast\n");
   EXPECT_EQ(Observe().speed_mbps().missing().reason(), Missing::UNREADABLE);
 }
 
@@ -167,86 +181,79 @@ TEST_F(DeviceObserverTest, AsksForTheVirtualNic) {
   runner_.Answers("hccn_tool -i 3 -vnic -g",
                   "vnic link status: UP\nvnic ipaddr: 192.0.2.199\n"
                   "vnic netmask: 255.0.0.0\n");
-  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-  HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
-                      &runner_, &clock_, &budget, &turns_);
-  const VnicFact fact = ObserveVnic(&session);
+  const VnicFact fact = Ask(ObserveVnic);
   EXPECT_TRUE(fact.value().up());
   EXPECT_EQ(fact.value().setting().address(), "192.0.2.199");
   EXPECT_EQ(fact.value().setting().netmask(), "255.0.0.0");
 }
 
 TEST_F(DeviceObserverTest, TakesRubbishForNoValueAnywhere) {
-  for (const char* query : {"-ip", "-gateway", "-netdetect", "-net_health",
-                            "-link", "-lldp", "-mtu", "-tls"}) {
-    Instead(std::string("hccn_tool -i 3 ") + query + " -g",
-            "Segmentation fault\n");
+  for (const char* query :
+       {"-ip -g", "-gateway -g", "-netdetect -g", "-net_health -g", "-link -g",
+        "-lldp -g", "-mtu -g", "-tls -g", "-cfg status"}) {
+    runner_.NowAnswers(std::string("hccn_tool -i 3 ") + query,
+                       "Segmentation fault\n");
   }
-  Instead("hccn_tool -i 3 -cfg status", "Segmentation fault\n");
   const DeviceFacts facts = Observe(true);
-  EXPECT_EQ(facts.recovery().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.address().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.gateway().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.detect_address().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.net_health().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.link().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.lldp().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.mtu().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::UNREADABLE);
+  for (const Missing& missing :
+       {facts.recovery().missing(), facts.address().missing(),
+        facts.gateway().missing(), facts.detect_address().missing(),
+        facts.net_health().missing(), facts.link().missing(),
+        facts.lldp().missing(), facts.mtu().missing(), facts.tls().missing()}) {
+    EXPECT_EQ(missing.reason(), Missing::UNREADABLE) << missing.DebugString();
+  }
   EXPECT_THAT(facts.link().missing().detail(),
               HasSubstr("`hccn_tool -i 3 -link -g`: unexpected \"Segmentation "
                         "fault\""));
 }
 
 TEST_F(DeviceObserverTest, PollsAHealthThatIsPending) {
-  runner_.Forget(kHealth);
-  runner_.Answers(kHealth, "net health status: Detect ip set\n");
-  runner_.Answers(kHealth, "net health status: Detect ip set\n");
+  runner_.NowAnswers(kHealth, kPending);
+  runner_.Answers(kHealth, kPending);
   runner_.Answers(kHealth, "net health status: Success\n");
   EXPECT_EQ(Observe().net_health().value(), NET_HEALTH_SUCCESS);
   EXPECT_EQ(clock_.Monotonic(), absl::Seconds(2));
 }
 
 TEST_F(DeviceObserverTest, ReportsAHealthThatStaysPending) {
-  Instead(kHealth, "net health status: Detect ip set\n");
+  runner_.NowAnswers(kHealth, kPending);
   EXPECT_EQ(Observe().net_health().value(), NET_HEALTH_DETECT_IP_SET);
   EXPECT_EQ(runner_.CountOf(kHealth), 4);
 }
 
 TEST_F(DeviceObserverTest, ForgetsAPendingHealthWhenTheNextQueryFails) {
-  runner_.Forget(kHealth);
-  runner_.Answers(kHealth, "net health status: Detect ip set\n");
-  runner_.Fails(kHealth, 1, "Command execute failed!\n");
-  const DeviceFacts facts = Observe();
-  EXPECT_EQ(facts.net_health().missing().reason(), Missing::TOOL_FAILED);
+  runner_.NowAnswers(kHealth, kPending);
+  runner_.Fails(kHealth, 1, kFailed);
+  EXPECT_EQ(Observe().net_health().missing().reason(), Missing::TOOL_FAILED);
 }
 
 TEST_F(DeviceObserverTest, RunsOneCommandForADeviceThatHangs) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Hangs("hccn_tool -i 3 -ip -g");
+  runner_.NowHangs(kIp);
   const DeviceFacts facts = Observe(true);
-  EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.mtu().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::TIMED_OUT);
+  for (const Missing& missing :
+       {facts.address().missing(), facts.mtu().missing(),
+        facts.tls().missing()}) {
+    EXPECT_EQ(missing.reason(), Missing::TIMED_OUT) << missing.DebugString();
+  }
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 
 TEST_F(DeviceObserverTest, TellsThatTheSwitchIsUnknownForATimeOut) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Hangs("hccn_tool -i 3 -ip -g");
+  runner_.NowHangs(kIp);
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(missing.detail(),
-            "not asked after `hccn_tool -i 3 -ip -g`: no answer in 10s "
-            "(deadlines.command)");
-  SetConf("tls_enable", "0");
+  EXPECT_THAT(missing.detail(),
+              Tells("fact-not-asked-after",
+                    Worded("fact-no-answer", "`hccn_tool -i 3 -ip -g`",
+                           absl::StrCat("10s", kAny))));
+  SetTlsKey("0");
   EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TIMED_OUT);
 }
 
 TEST_F(DeviceObserverTest, SaysWhereTheToolEndsWithoutAWord) {
-  Instead("hccn_tool -i 3 -ip -g", "");
+  runner_.NowAnswers(kIp, "");
   EXPECT_EQ(Observe().address().missing().detail(),
-            "`hccn_tool -i 3 -ip -g`: status 0 without a word");
+            Say("fact-answer-none", "`hccn_tool -i 3 -ip -g`"));
 }
 
 TEST_F(DeviceObserverTest, AsksOverACopyWhereTheFileHasNoKey) {
@@ -271,20 +278,16 @@ TEST_F(DeviceObserverTest, NeverAsksOverTheFileWhereThereCanBeNoCopy) {
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED);
   // The text omits the device's number: the devices of a cluster fold.
-  EXPECT_EQ(missing.detail(),
-            "hccn_tool would write to /etc/hccn.conf, and it cannot be given a "
-            "copy: no mount namespace of its own: Operation not permitted");
+  EXPECT_THAT(
+      missing.detail(),
+      Tells("fact-no-copy", absl::StrCat(kAny, "Operation not permitted")));
   EXPECT_EQ(runner_.copies().size(), 1u);
 }
 
 TEST_F(DeviceObserverTest, TellsThatTheCopyCannotBeRead) {
   TlsAsking tls;
   tls.copy_conf = [] { return absl::PermissionDeniedError("/etc/hccn.conf"); };
-  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-  HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
-                      &runner_, &clock_, &budget, &turns_);
-  const DeviceFacts facts = ObserveDevice(3, conf_, tls, &session);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_EQ(Observe(tls).tls().missing().reason(), Missing::NOT_PERMITTED);
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
@@ -311,45 +314,44 @@ TEST_F(DeviceObserverTest, TellsTheEndOfEachCertificate) {
 TEST_F(DeviceObserverTest, TakesADeviceWithoutACertificateForOneWithoutTls) {
   runner_.Fails(kTls, 14, "No certificate found, please set certs firstly!\n");
   const TlsFact fact = Observe().tls();
-  ASSERT_TRUE(fact.has_value());
+  EXPECT_TRUE(fact.has_value());
   EXPECT_FALSE(fact.value().enabled());
   EXPECT_TRUE(fact.value().no_certificate());
 }
 
-TEST_F(DeviceObserverTest, SaysThatTheFileOfTheSwitchCannotBeRead) {
-  conf_.mutable_missing()->set_reason(Missing::NOT_PERMITTED);
-  conf_.mutable_missing()->set_detail("/etc/hccn.conf: Permission denied");
-  EXPECT_THAT(Observe().tls().missing().detail(),
-              HasSubstr("/etc/hccn.conf: Permission denied"));
-}
-
 TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileThatIsNotKnown) {
-  conf_.mutable_missing()->set_reason(Missing::ABSENT);
-  conf_.mutable_missing()->set_detail("/etc/hccn.conf: no such file");
-  const DeviceFacts facts = Observe(true);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
-  EXPECT_THAT(facts.tls().missing().detail(),
-              HasSubstr("/etc/hccn.conf: no such file"));
+  const std::pair<Missing::Reason, const char*> kWhys[] = {
+      {Missing::ABSENT, "/etc/hccn.conf: no such file"},
+      {Missing::NOT_PERMITTED, "/etc/hccn.conf: Permission denied"}};
+  for (const auto& [reason, why] : kWhys) {
+    for (const bool live : {false, true}) {
+      conf_.mutable_missing()->set_reason(reason);
+      conf_.mutable_missing()->set_detail(why);
+      const Missing missing = Observe(live).tls().missing();
+      EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED) << live;
+      EXPECT_THAT(missing.detail(), HasSubstr(why));
+    }
+  }
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
 TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
-  runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
+  runner_.Answers(kTls, kTlsOn);
   // The query does not write, so the file's form does not matter.
   conf_.mutable_value()->add_problems()->set_kind(
       HccnConf::Problem::NO_FINAL_NEWLINE);
-  SetConf("tls_enable", "0");
-  const DeviceFacts facts = Observe(true);
-  EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(facts.tls().value().source(), "hccn_tool -tls -g");
-  EXPECT_EQ(facts.tls().value().in_file(), "0");
+  SetTlsKey("0");
+  const TlsFact::Switch tls = Observe(true).tls().value();
+  EXPECT_TRUE(tls.enabled());
+  EXPECT_EQ(tls.source(), "hccn_tool -tls -g");
+  EXPECT_EQ(tls.in_file(), "0");
 }
 
 // A user who may read the file can hold its lock, for which the tool waits.
 TEST_F(DeviceObserverTest, AsksOverACopyAlsoWhereTheKeyIsThere) {
   runner_.CannotStart(kTls, absl::FailedPreconditionError("no namespace"));
-  runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
-  SetConf("tls_enable", "0");
+  runner_.Answers(kTls, kTlsOn);
+  SetTlsKey("0");
   for (const int asked : {2, 3}) {
     EXPECT_TRUE(Observe(true).tls().value().enabled());
     EXPECT_EQ(runner_.CountOf(kTls), asked);
@@ -357,14 +359,15 @@ TEST_F(DeviceObserverTest, AsksOverACopyAlsoWhereTheKeyIsThere) {
   }
 }
 
-TEST_F(DeviceObserverTest, DoesNotTakeTheFilesWordForADeviceThatFails) {
-  runner_.Fails(kTls, 1, "Command execute failed!\n");
-  SetConf("tls_enable", "0");
+TEST_F(DeviceObserverTest, TakesAFailedTlsQueryForNoValueEvenWithAKey) {
+  runner_.Fails(kTls, 1, kFailed);
+  EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TOOL_FAILED);
+  SetTlsKey("0");
   EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TOOL_FAILED);
 }
 
 TEST_F(DeviceObserverTest, TakesTheFilesWordWhereItHasTheKey) {
-  SetConf("tls_enable", "1");
+  SetTlsKey("1");
   EXPECT_TRUE(Observe().tls().value().enabled());
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
@@ -377,21 +380,15 @@ TEST_F(DeviceObserverTest, ReadsTheSwitchBeforeAnUnreadableDate) {
   EXPECT_TRUE(Observe(true).tls().has_value());
 }
 
-TEST_F(DeviceObserverTest, TakesAFailedTlsQueryForNoValue) {
-  runner_.Fails(kTls, 1, "Command execute failed!\n");
-  EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TOOL_FAILED);
-}
-
 TEST_F(DeviceObserverTest, RejectsASwitchThatIsNeitherOnNorOff) {
-  SetConf("tls_enable", "2");
-  const DeviceFacts facts = Observe();
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::UNREADABLE);
-  EXPECT_THAT(facts.tls().missing().detail(), HasSubstr("\"2\""));
+  SetTlsKey("2");
+  const Missing missing = Observe().tls().missing();
+  EXPECT_EQ(missing.reason(), Missing::UNREADABLE);
+  EXPECT_THAT(missing.detail(), HasSubstr("\"2\""));
 }
 
 TEST_F(DeviceObserverTest, NamesTheGenerationOfAnAscend950Tool) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Fails("hccn_tool -i 3 -ip -g", 2, "Please specify a valid mode.\n");
+  runner_.NowFails(kIp, 2, "Please specify a valid mode.\n");
   const DeviceFacts facts = Observe(true);
   for (const Missing& missing :
        {facts.address().missing(), facts.net_health().missing(),
@@ -403,17 +400,16 @@ TEST_F(DeviceObserverTest, NamesTheGenerationOfAnAscend950Tool) {
 }
 
 TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
-  runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
+  runner_.Answers(kTls, kTlsOn);
   const auto settings = [this] {
-    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-    HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
-                        &runner_, &clock_, &budget, &turns_);
-    return ObserveDeviceSettings(3, conf_, OverCopy(true), &session);
+    return Ask([&](HccnSession* session) {
+      return ObserveDeviceSettings(3, conf_, OverCopy(true), session);
+    });
   };
   EXPECT_TRUE(settings().tls().value().enabled());
   EXPECT_EQ(runner_.commands().size(), 8u);
   EXPECT_EQ(runner_.copies().size(), 1u);
-  SetConf("tls_enable", "0");
+  SetTlsKey("0");
   const DeviceFacts facts = settings();
   EXPECT_EQ(facts.address().value().settings_size(), 1);
   EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
@@ -423,9 +419,9 @@ TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
   EXPECT_EQ(runner_.copies().size(), 2u);
 }
 
-class Ascend950ObserverTest : public ::testing::Test {
+class Ascend950ObserverTest : public ObserverFixture {
  protected:
-  Ascend950ObserverTest() {
+  Ascend950ObserverTest() : ObserverFixture(NpuToolFacts::ASCEND_950) {
     Instead("-dev_info -i 3",
             "| UDie ID | Port ID | Speed Ability(Gbps) | Port Type | Link "
             "Status | Media Type |\n"
@@ -441,44 +437,26 @@ class Ascend950ObserverTest : public ::testing::Test {
     Instead("-link -i 3 -u 0 -p 4", "link status: UP\n");
     Instead("-netdetect -i 3", "netdetect addr: 10.20.0.1\n");
     Instead("-net_health -i 3", "net health status: Success\n");
-    conf_.mutable_value();
   }
 
-  DeviceFacts Observe(bool live = false) {
-    const TlsAsking tls = OverCopy(live);
-    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-    HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::ASCEND_950,
-                        3, &runner_, &clock_, &budget, &turns_);
-    return ObserveDevice(3, conf_, tls, &session);
-  }
-
-  void SetTlsKey(const std::string& value) {
-    HccnConf::Entry* entry = conf_.mutable_value()->add_entries();
-    entry->set_key("tls_enable");
-    entry->set_device(3);
-    entry->set_value(value);
-  }
   static std::string Line(const std::string& query) {
     return "hccn_tool -g " + query;
   }
   void Instead(const std::string& query, const std::string& output) {
-    runner_.Forget(Line(query));
-    runner_.Answers(Line(query), output);
+    runner_.NowAnswers(Line(query), output);
   }
   void InsteadFails(const std::string& query, int status,
                     const std::string& standard_error) {
-    runner_.Forget(Line(query));
-    runner_.Fails(Line(query), status, standard_error);
+    runner_.NowFails(Line(query), status, standard_error);
   }
-
-  FakeClock clock_;
-  FakeCommandRunner runner_{&clock_};
-  DeviceLocks turns_;
-  HccnConfFact conf_;
+  void InsteadIsBusy(const std::string& query) {
+    runner_.NowFails(Line(query), 1, "",
+                     "hccn_tool is busy, please try again.\n");
+  }
 };
 
 TEST_F(Ascend950ObserverTest, FillsEveryFactInItsOwnWordsOnly) {
-  Instead("-tls -i 3", "device 3, tls switch[1](0:disable, 1:enable)\n");
+  Instead("-tls -i 3", kTlsOn950);
   const DeviceFacts facts = Observe(true);
   EXPECT_EQ(facts.id(), 3u);
   ASSERT_EQ(facts.address().value().settings_size(), 1);
@@ -491,9 +469,7 @@ TEST_F(Ascend950ObserverTest, FillsEveryFactInItsOwnWordsOnly) {
   EXPECT_EQ(facts.mtu().value(), 4200u);
   EXPECT_TRUE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().source(), "hccn_tool -g -tls");
-  for (const std::string& command : runner_.commands()) {
-    EXPECT_THAT(command, StartsWith("hccn_tool -g -"));
-  }
+  EXPECT_THAT(runner_.commands(), Each(StartsWith("hccn_tool -g -")));
 }
 
 TEST_F(Ascend950ObserverTest, TakesNothingSetForAValue) {
@@ -508,35 +484,24 @@ TEST_F(Ascend950ObserverTest, TakesNothingSetForAValue) {
   EXPECT_EQ(facts.gateway().value(), "");
 }
 
-TEST_F(Ascend950ObserverTest, AsksABusyDeviceAgain) {
-  CommandResult busy;
-  busy.exit_status = 1;
-  busy.standard_output = "hccn_tool is busy, please try again.\n";
-  const std::string line = Line("-ip -i 3 -d bond3");
-  runner_.Forget(line);
-  runner_.Ends(line, busy);
-  runner_.Answers(line, "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
-  EXPECT_EQ(Observe().address().value().settings_size(), 1);
-  EXPECT_EQ(runner_.CountOf(line), 2);
-}
-
-TEST_F(Ascend950ObserverTest, GivesUpOnADeviceThatStaysBusy) {
-  CommandResult busy;
-  busy.exit_status = 1;
-  busy.standard_output = "hccn_tool is busy, please try again.\n";
-  runner_.Forget(Line("-net_health -i 3"));
-  runner_.Ends(Line("-net_health -i 3"), busy);
-  const Missing missing = Observe().net_health().missing();
-  EXPECT_EQ(missing.reason(), Missing::BUSY);
-  EXPECT_THAT(missing.detail(), HasSubstr("asked 5 times"));
+TEST_F(Ascend950ObserverTest, AsksABusyDeviceAgainAndNotForEver) {
+  InsteadIsBusy("-ip -i 3 -d bond3");
+  runner_.Answers(Line("-ip -i 3 -d bond3"),
+                  "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
+  InsteadIsBusy("-net_health -i 3");
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.address().value().settings_size(), 1);
+  EXPECT_EQ(runner_.CountOf(Line("-ip -i 3 -d bond3")), 2);
+  EXPECT_EQ(facts.net_health().missing().reason(), Missing::BUSY);
+  EXPECT_THAT(facts.net_health().missing().detail(),
+              HasSubstr("asked 5 times"));
 }
 
 TEST_F(Ascend950ObserverTest, NamesTheToolWhoseAnswerIsNotKnown) {
   Instead("-mtu -i 3 -d bond3", "| MTU | 4200 |\n");
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.mtu().missing().reason(), Missing::UNREADABLE);
-  EXPECT_THAT(facts.mtu().missing().detail(),
-              HasSubstr("not known for the Ascend 950 tool"));
+  EXPECT_THAT(facts.mtu().missing().detail(), Tells("fact-not-known-950"));
   EXPECT_TRUE(facts.address().has_value());
 }
 
@@ -550,14 +515,13 @@ TEST_F(Ascend950ObserverTest, NamesTheGenerationOfAClassicTool) {
         facts.mtu().missing(), facts.lldp().missing(), facts.link().missing(),
         facts.net_health().missing(), facts.detect_address().missing()}) {
     EXPECT_EQ(missing.reason(), Missing::TOOL_FAILED);
-    EXPECT_THAT(missing.detail(), HasSubstr("this is the classic hccn_tool"));
+    EXPECT_THAT(missing.detail(), Tells("fact-other-tool", kAny, "classic"));
   }
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 
 TEST_F(Ascend950ObserverTest, RunsOneCommandForADeviceThatHangs) {
-  runner_.Forget(Line("-dev_info -i 3"));
-  runner_.Hangs(Line("-dev_info -i 3"));
+  runner_.NowHangs(Line("-dev_info -i 3"));
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.net_health().missing().reason(), Missing::TIMED_OUT);
@@ -576,19 +540,21 @@ TEST_F(Ascend950ObserverTest, DoesNotBelieveThatACutAnswerIsNoAddress) {
 
 TEST_F(Ascend950ObserverTest, TakesTheFilesWordWhereItHasTheTlsKey) {
   SetTlsKey("0");
-  const DeviceFacts facts = Observe();
-  EXPECT_TRUE(facts.tls().has_value());
-  EXPECT_FALSE(facts.tls().value().enabled());
-  EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
+  const TlsFact fact = Observe().tls();
+  EXPECT_TRUE(fact.has_value());
+  EXPECT_FALSE(fact.value().enabled());
+  EXPECT_EQ(fact.value().source(), "/etc/hccn.conf");
   EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
 }
 
-TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
-  Instead("-tls -i 3", "device 3, tls switch[1](0:disable, 1:enable)\n");
+TEST_F(Ascend950ObserverTest, AsksOverACopyAndKeepsTheFilesWord) {
+  Instead("-tls -i 3", kTlsOn950);
+  EXPECT_TRUE(Observe().tls().value().enabled());
+  EXPECT_EQ(runner_.copies().size(), 1u);
   SetTlsKey("0");
-  const DeviceFacts facts = Observe(true);
-  EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(facts.tls().value().in_file(), "0");
+  const TlsFact::Switch tls = Observe(true).tls().value();
+  EXPECT_TRUE(tls.enabled());
+  EXPECT_EQ(tls.in_file(), "0");
 }
 
 // Without the slot, tls_enable_3 may be another device's: the query may write.
@@ -597,12 +563,6 @@ TEST_F(Ascend950ObserverTest, AsksNoDeviceOfWhichTheSlotIsNotKnown) {
   SetTlsKey("0");
   EXPECT_EQ(Observe(true).tls().value().source(), "/etc/hccn.conf");
   EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
-}
-
-TEST_F(Ascend950ObserverTest, AsksOverACopyWhereTheFileHasNoKey) {
-  Instead("-tls -i 3", "device 3, tls switch[1](0:disable, 1:enable)\n");
-  EXPECT_TRUE(Observe().tls().value().enabled());
-  EXPECT_EQ(runner_.copies().size(), 1u);
 }
 
 }  // namespace

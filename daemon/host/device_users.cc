@@ -33,7 +33,7 @@ constexpr int kMaxOwners = 256;
 constexpr size_t kMaxCommandBytes = 64;
 
 absl::Status Unexpected(absl::string_view line) {
-  return InvalidArgument(kTable, ": unexpected ", QuotedText(line));
+  return InFront(kTable, InvalidWords("fact-odd", QuotedText(line)));
 }
 
 // Reads field 22 of stat, in ticks since boot. The name may hold any text.
@@ -53,7 +53,7 @@ uint64_t AgeOf(const FileReader& files, const std::string& process) {
   return uptime > began ? uptime - began : 0;
 }
 
-// Empty: not known.
+// Empty if not known.
 std::string Capabilities(const FileReader& files, const std::string& process) {
   static const LazyRE2 kForm = {R"((?s).*\nCapEff:\s*([0-9a-f]+)(?:\n.*)?)"};
   std::string capabilities;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -20,7 +19,9 @@
 namespace clusterd {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 
 constexpr uint32_t kNobody = 0;
@@ -93,14 +94,13 @@ TEST_F(DeviceUsersTest, FindsNobodyWhereNoNodeIsOpen) {
 
 TEST_F(DeviceUsersTest, NamesTheProcessThatHoldsANodeOpen) {
   const OpenNode node(Path("/dev/davinci3"));
-  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
-  ASSERT_TRUE(users.ok()) << users.status();
-  ASSERT_EQ(users->size(), 1u);
-  EXPECT_EQ((*users)[0].device, 3u);
-  EXPECT_EQ((*users)[0].pid, static_cast<uint32_t>(getpid()));
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_).value();
+  ASSERT_EQ(users.size(), 1u);
+  EXPECT_EQ(users[0].device, 3u);
+  EXPECT_EQ(users[0].pid, static_cast<uint32_t>(getpid()));
   std::string own_name;
   std::getline(std::ifstream("/proc/self/comm"), own_name);
-  EXPECT_EQ((*users)[0].command, own_name);
+  EXPECT_EQ(users[0].command, own_name);
 }
 
 TEST_F(DeviceUsersTest, CountsAProcessOnceForEachDevice) {
@@ -155,9 +155,8 @@ TEST_F(DeviceUsersTest, KnowsNodesOfAnotherServerApart) {
 TEST_F(DeviceUsersTest, TellsWhoStartedAProcess) {
   const OpenNode node(Path("/dev/davinci3"));
   const Child child;
-  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
-  ASSERT_TRUE(users.ok()) << users.status();
-  for (const DeviceUser& user : *users) {
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_).value();
+  for (const DeviceUser& user : users) {
     const bool is_child = user.pid == static_cast<uint32_t>(child.pid());
     EXPECT_EQ(user.parent,
               static_cast<uint32_t>(is_child ? getpid() : getppid()));
@@ -165,12 +164,11 @@ TEST_F(DeviceUsersTest, TellsWhoStartedAProcess) {
 }
 
 TEST_F(DeviceUsersTest, EndsWithTheHostsTime) {
-  FakeClock clock;
-  const TimeBudget budget(&clock, absl::Seconds(1), absl::Seconds(2));
-  clock.Advance(absl::Seconds(3));
-  const NpuProcessesFact fact = ReadNpuProcesses(root_.paths(), budget);
-  EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
-  EXPECT_THAT(fact.missing().detail(), HasSubstr("deadlines.host"));
+  const TimeBudget budget(&clock_, absl::Seconds(1), absl::Seconds(2));
+  clock_.Advance(absl::Seconds(3));
+  const Missing missing = ReadNpuProcesses(root_.paths(), budget).missing();
+  EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(missing.detail(), HasSubstr("deadlines.host"));
 }
 
 // Two seconds pass at each reading.
@@ -201,8 +199,7 @@ TEST_F(DeviceUsersTest, EndsAfterFiveSecondsAndNamesWhoHasMost) {
 }
 
 TEST_F(DeviceUsersTest, IsNotAskedByWhoChangesTheHost) {
-  FakeClock clock;
-  const TimeBudget budget(&clock, absl::Hours(1), absl::Hours(1),
+  const TimeBudget budget(&clock_, absl::Hours(1), absl::Hours(1),
                           {nullptr, /*changes_host=*/true});
   EXPECT_EQ(ReadNpuProcesses(root_.paths(), budget).missing().reason(),
             Missing::NOT_QUERIED);
@@ -244,22 +241,118 @@ TEST_F(DeviceUsersTest, NamesEachProcessOnceWithItsDevices) {
   for (const int fd : {pids[0], pids[1], hold[0], hold[1]}) close(fd);
 }
 
-TEST_F(DeviceUsersTest, SupportsNoAnswerWithoutNodes) {
-  root_.Remove("/dev/davinci0");
-  root_.Remove("/dev/davinci3");
-  FakeClock clock;
-  const TimeBudget budget(&clock, absl::Minutes(1), absl::Minutes(1));
-  EXPECT_EQ(ReadNpuProcesses(root_.paths(), budget).missing().reason(),
-            Missing::NOT_SUPPORTED);
-}
-
 TEST_F(DeviceUsersTest, CannotTellWithoutNodes) {
   root_.Remove("/dev/davinci0");
   root_.Remove("/dev/davinci3");
+  EXPECT_EQ(ReadNpuProcesses(root_.paths(), budget_).missing().reason(),
+            Missing::NOT_SUPPORTED);
   const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
   EXPECT_EQ(users.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(users.status().message()),
               HasSubstr("no node /dev/davinci<N>"));
+}
+
+constexpr char kTable[] = "/proc/uda/namespace_node";
+
+std::string Entry(int space, const std::string& identity, int pid,
+                  const std::string& rest, const std::string& devices) {
+  return "ns_id " + std::to_string(space) + " identify " + identity +
+         " root_tgid " + std::to_string(pid) + " " + rest +
+         ", udev list:\nlogic_devid udevid\n" + devices + "\n\n";
+}
+
+const std::string kHost =
+    Entry(128, "0", 1, "dev_num 2 namespace 00000000a1b2c3d4(#)",
+          "       0        0\n       1        1\n");
+const std::string kIdle =
+    Entry(0, "5b0c7e21d9f4", 731804, "dev_num 2 namespace 00000000d4c3b2a1",
+          "       0        6\n       1        3\n");
+
+TEST(ParseNamespaceNodeTest, ReadsContainersAndLeavesTheHostOut) {
+  const auto owners = ParseNamespaceNode(kIdle + kHost).value();
+  ASSERT_EQ(owners.owners_size(), 1);
+  EXPECT_EQ(owners.owners(0).pid(), 731804u);
+  EXPECT_EQ(owners.owners(0).identity(), "5b0c7e21d9f4");
+  EXPECT_THAT(owners.owners(0).devices(), ElementsAre(3, 6));
+  EXPECT_THAT(ParseNamespaceNode(kHost)->owners(), IsEmpty());
+  EXPECT_THAT(ParseNamespaceNode("")->owners(), IsEmpty());
+}
+
+TEST(ParseNamespaceNodeTest, ReadsTwoContainersAHiddenPointerAndNoDevices) {
+  const std::string hidden =
+      Entry(1, "0", 77, "dev_num 1 namespace (____ptrval____)",
+            "       0        5\r\n");
+  const std::string none = Entry(2, "ab", 78, "dev_num 0 namespace (null)", "");
+  const auto owners = ParseNamespaceNode(none + kIdle + hidden).value();
+  ASSERT_EQ(owners.owners_size(), 2);
+  EXPECT_EQ(owners.owners(1).identity(), "");
+  EXPECT_THAT(owners.owners(1).devices(), ElementsAre(5));
+}
+
+TEST(ParseNamespaceNodeTest, QuotesWhatItDoesNotKnowOrWasCut) {
+  for (const std::string& text :
+       {std::string("rubbish\n"), kIdle.substr(0, kIdle.size() - 22),
+        kIdle + "       0        9\n", "ns_id 1 identify\n" + kIdle}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseNamespaceNode(text).status()))
+        << text;
+  }
+}
+
+class DeviceOwnersTest : public ::testing::Test {
+ protected:
+  DeviceOwnersTest() {
+    root_.Write(kTable, kIdle);
+    root_.Write("/proc/731804/comm", "bash\n");
+    // At 100 ticks a second it began 36000 s after the boot.
+    root_.Write("/proc/731804/stat",
+                "731804 (a) b) S 1 1 1 0 -1 4194560 1 1 0 0 0 0 0 0 20 0 1 0 "
+                "3600000 9 9\n");
+    root_.Write("/proc/uptime", "122400.50 9.0\n");
+    root_.Write("/proc/731804/status",
+                "Name:\tbash\nCapEff:\t00000000a80425fb\n");
+    root_.Write("/proc/1/status", "Name:\tinit\nCapEff:\t000001ffffffffff\n");
+    root_.Link("/proc/731804/ns/mnt", "mnt:[4026532001]");
+    root_.Link("/proc/4711/ns/mnt", "mnt:[4026532002]");
+    users_.mutable_value()->add_processes()->set_pid(4711);
+  }
+
+  DeviceOwner Owner() {
+    return ReadDeviceOwners(FileReader(root_.path()), users_).value().owners(0);
+  }
+
+  ScratchRoot root_;
+  NpuProcessesFact users_;
+};
+
+TEST_F(DeviceOwnersTest, TellsWhatTheOwnerIsAndThatItUsesNothing) {
+  const DeviceOwner owner = Owner();
+  EXPECT_EQ(owner.command(), "bash");
+  EXPECT_EQ(owner.age_s(), 86400u);
+  EXPECT_FALSE(owner.privileged());
+  EXPECT_FALSE(owner.uses_device());
+}
+
+TEST_F(DeviceOwnersTest, KnowsAContainerThatComputes) {
+  root_.Remove("/proc/4711/ns/mnt");
+  root_.Link("/proc/4711/ns/mnt", "mnt:[4026532001]");
+  EXPECT_TRUE(Owner().uses_device());
+}
+
+TEST_F(DeviceOwnersTest, KnowsAContainerWithEveryCapability) {
+  root_.Write("/proc/731804/status",
+              "Name:\tbash\nCapEff:\t000001ffffffffff\n");
+  EXPECT_TRUE(Owner().privileged());
+}
+
+TEST_F(DeviceOwnersTest, SaysWhyItDoesNotKnow) {
+  root_.Write(kTable, "rubbish\n");
+  EXPECT_EQ(
+      ReadDeviceOwners(FileReader(root_.path()), users_).missing().reason(),
+      Missing::UNREADABLE);
+  root_.Remove(kTable);
+  const auto fact = ReadDeviceOwners(FileReader(root_.path()), users_);
+  EXPECT_EQ(fact.missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_THAT(fact.missing().detail(), HasSubstr(kTable));
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ class HostObserver {
  public:
   virtual ~HostObserver() = default;
 
-  // Returns facts of this machine under the name `host`. Always returns: what
-  // the request's deadlines do not allow is a reason in its fact. If the asker
-  // no longer wants the result, it skips what is not read yet, if it can.
+  // Returns facts of this machine under the name `host`. Always returns: if a
+  // request's deadline prevents a fact, the fact has that reason. If the asker
+  // no longer wants the result, it skips what it has not read yet, if possible.
   virtual HostFacts ObserveFor(const std::string& host,
                                const ObserveRequest& request,
                                const Asker& asker) = 0;

@@ -28,14 +28,14 @@ constexpr char kConf[] = "/etc/hccn.conf";
 constexpr size_t kMaxValueBytes = 256;
 // Far above the tool's own bound, which is reported as a problem.
 constexpr size_t kMaxConfBytes = 4 << 20;
-// The tool holds the lock for one rewrite; see ReadShared.
+// How long a rewrite by the tool may hold the lock; see ReadShared.
 constexpr absl::Duration kConfLockWait = absl::Milliseconds(500);
 
 absl::StatusOr<std::string> ReadText(const FileReader& files,
                                      absl::string_view path) {
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
   if (!text.empty()) return PrintableText(text, kMaxValueBytes);
-  return InvalidArgument(path, ": is empty");
+  return InFront(path, InvalidWords("fact-empty"));
 }
 
 // Returns the file's value of `key`.
@@ -128,7 +128,8 @@ absl::StatusOr<uint64_t> KilobytesOf(absl::string_view meminfo,
                                      const RE2& form) {
   uint64_t kilobytes = 0;
   if (HasForm(meminfo, form, &kilobytes)) return kilobytes << 10;
-  return InvalidArgument("/proc/meminfo: unexpected ", QuotedText(meminfo));
+  return InFront("/proc/meminfo",
+                 InvalidWords("fact-odd", QuotedText(meminfo)));
 }
 
 // Reads cgroup v2, or v1's memory controller.
@@ -182,8 +183,8 @@ absl::StatusOr<std::string> RunLogReader(
       result.standard_output != "-- No entries --\n") {
     return std::move(result.standard_output);
   }
-  return Unavailable(name, ": status ", result.exit_status, " and ",
-                     QuotedText(result.standard_error));
+  return InFront(name, UnavailableWords("fact-status-and", result.exit_status,
+                                        QuotedText(result.standard_error)));
 }
 
 absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {
@@ -252,7 +253,8 @@ VersionFacts ReadVersions(const FileReader& files) {
   absl::StatusOr<std::string> compatible =
       read("/driver/version.info", "compatible_version_fw");
   if (absl::IsInvalidArgument(compatible.status())) {
-    compatible = absl::NotFoundError(compatible.status().message());
+    compatible =
+        WithWords(absl::NotFoundError(""), MessageWords(compatible.status()));
   }
   SetFact(std::move(compatible), facts.mutable_firmware_of_driver());
   SetFact(prefix.ok() ? ReadCann(files, *prefix) : prefix.status(),

@@ -55,7 +55,7 @@ absl::StatusOr<std::string> ReadKernelLog(const HostAccess& host,
 // with the kernel's words count.
 std::vector<OutOfMemory> ParseKills(absl::string_view dmesg, uint64_t uptime_s);
 
-// A slice's limit counts if it is below the machine's total.
+// Counts a slice's limit if it is below the machine's total.
 HostMemoryFact ReadHostMemory(const HostAccess& host);
 
 }  // namespace clusterd

@@ -13,6 +13,7 @@
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/login_environment.h"
@@ -54,9 +55,11 @@ absl::StatusOr<CommandResult> Run(const HostAccess& host,
                                                    name, std::move(arguments)));
   const int status = result.exit_status;
   if (result.signal == 0 && (status == 0 || status == none)) return result;
-  return Unavailable(name, ": status ", status, " and ",
-                     QuotedText(absl::StripAsciiWhitespace(absl::StrCat(
-                         result.standard_error, result.standard_output))));
+  return InFront(
+      name,
+      UnavailableWords("fact-status-and", status,
+                       QuotedText(absl::StripAsciiWhitespace(absl::StrCat(
+                           result.standard_error, result.standard_output)))));
 }
 
 // Drivers that do not keep the state report "unknown". An interface that is
@@ -86,8 +89,7 @@ absl::StatusOr<AddressesFact::Addresses> ReadOwnName(const HostAccess& host) {
   ASSIGN_OR_RETURN(const std::string name,
                    host.files().ReadTrimmed("/proc/sys/kernel/hostname"));
   if (!HasForm(name, *kName)) {
-    return InvalidArgument("host name ", QuotedText(name),
-                           " is none to look up");
+    return InvalidWords("fact-host-name", QuotedText(name));
   }
   const std::string command = absl::StrCat("`getent ahostsv4 ", name, "`");
   ASSIGN_OR_RETURN(
@@ -117,7 +119,7 @@ absl::StatusOr<PeerNamesFact::Names> ReadPeerNames(
     name->set_elapsed_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(result.elapsed)));
     name->set_answered(!result.timed_out);
-    // The others would wait as long.
+    // The others would time out too.
     if (result.timed_out) break;
   }
   return names;
@@ -180,8 +182,7 @@ absl::StatusOr<OpenFilesFact::Limits> ReadOpenFiles(const HostAccess& host) {
     uint32_t pid = 0;
     if (!absl::SimpleAtoi(each, &pid)) continue;
     if (host.budget->IsSpent()) {
-      return DeadlineExceeded("programs that start jobs: not found within ",
-                              host.budget->HostDeadline());
+      return DeadlineWords("fact-starters-late", host.budget->HostDeadline());
     }
     const std::string process = absl::StrCat("/proc/", pid);
     const std::string name =
@@ -224,12 +225,12 @@ absl::StatusOr<InterfacesFact::Interfaces> ParseInterfaces(
     std::string address;
     if (!HasForm(line, *kForm, &name, &address) ||
         !Ipv4Address::Parse(address).ok()) {
-      return InvalidArgument("ip: line ", QuotedText(line), " not understood");
+      return InvalidWords("fact-line-not-understood", "ip", QuotedText(line));
     }
     auto* const all = interfaces.mutable_interfaces();
     if (all->empty() || all->rbegin()->name() != name) {
       if (all->size() == kMaxInterfaces) {
-        return InvalidArgument("ip: more than ", kMaxInterfaces, " interfaces");
+        return InvalidWords("fact-interfaces-over", kMaxInterfaces);
       }
       all->Add()->set_name(PrintableText(name));
     }
@@ -245,8 +246,8 @@ absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text) {
     if (line.empty()) continue;
     std::string address;
     if (!HasForm(line, *kForm, &address) || !Ipv4Address::Parse(address).ok()) {
-      return InvalidArgument("getent: line ", QuotedText(line),
-                             " not understood");
+      return InvalidWords("fact-line-not-understood", "getent",
+                          QuotedText(line));
     }
     if (!absl::c_linear_search(found.addresses(), address)) {
       found.add_addresses(address);
@@ -262,8 +263,7 @@ absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits) {
   std::optional<uint64_t> soft;
   std::optional<uint64_t> hard;
   if (!HasForm(limits, *kForm, &soft, &hard)) {
-    return InvalidArgument("limits: no line \"Max open files\" in ",
-                           QuotedText(limits));
+    return InvalidWords("fact-no-open-files", QuotedText(limits));
   }
   constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
   OpenFilesLimit limit;

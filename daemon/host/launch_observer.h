@@ -1,4 +1,4 @@
-// Reads a launch's environment on this machine beside the devices: interfaces
+// Reads a launch's environment on this machine, except the devices: interfaces
 // and their addresses, the addresses of its own name, job variables of every
 // login, Docker, whether this is a container, and the open file limits of
 // programs that start jobs.
@@ -31,7 +31,7 @@ absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text);
 // "unlimited" is the largest number. InvalidArgument without that line.
 absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits);
 
-// Returns whether this machine is a container, by the files that Docker,
+// Returns whether this machine is a container, from the files that Docker,
 // Podman, systemd and Kubernetes leave in theirs. The codes of
 // FileReader::CheckExists but NotFound.
 absl::StatusOr<bool> IsContainer(const FileReader& files);

@@ -16,6 +16,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/shell_line.h"
 
@@ -69,7 +70,7 @@ class LoginFile {
       CountTo(text);
       ShellLine line(is_broken_ ? text.substr(0, text.find('\n')) : text);
       std::vector<ShellCommand> commands = line.Split();
-      // A shell refuses the following text, or this reader misreads it.
+      // A shell refuses the text from here on, or this reader misreads it.
       if (line.is_open() && !std::exchange(is_broken_, true)) continue;
       end_ = text.data() + line.end();
       carriage_return_ = absl::EndsWith(text.substr(0, line.end()), "\r");
@@ -139,7 +140,7 @@ class LoginFile {
     }
   }
 
-  // Adds the first job variable of a line that sets none.
+  // Adds the first job variable in a line that sets none.
   void AddNotRead(absl::string_view line, EnvironmentVariable::Effect effect =
                                               EnvironmentVariable::NOT_READ) {
     static const LazyRE2 kName = {R"(([A-Za-z_][\w-]*))"};
@@ -255,7 +256,7 @@ class LoginFile {
       if (absl::StrContains(blocks_, '(')) return;
       (conditional_ || is_broken_ ? may_end_ : has_ended_) = true;
     } else if (name == "setenv" || IsOneEditAway(name, "export") ||
-               // With a program, it applies only to that.
+               // With a program, env sets it only for that program.
                (name == "env" && absl::c_all_of(arguments, IsAssignment))) {
       AddWithoutEffect(arguments);
     } else if (name == "eval" || name == ":") {
@@ -335,7 +336,7 @@ class LoginFile {
   void Unset(const Words& arguments) {
     for (const ShellWord& word : arguments) {
       if (!IsJobVariable(word.text)) continue;
-      // Under a condition an earlier value may stay.
+      // A condition may leave an earlier value in place.
       AddValue(word.text, "", IsPerhaps(), /*exported=*/true);
       exported_.erase(word.text);
     }
@@ -375,7 +376,7 @@ class LoginFile {
   const absl::string_view path_;
   EnvironmentFact::Variables& variables_;
   uint32_t line_ = 1;
-  const char* counted_ = nullptr;  // line_ counts the lines before it.
+  const char* counted_ = nullptr;  // line_ counts lines before this.
   const char* end_ = nullptr;      // Where the line ends.
   bool carriage_return_ = false;
   bool conditional_ = false;
@@ -384,7 +385,7 @@ class LoginFile {
   std::string blocks_;  // One character each; ( for functions and subshells.
   bool ends_ = false;   // A subshell ends after the last command.
   bool begins_function_ = false;
-  bool ends_well_ = false;  // The last command surely succeeded.
+  bool ends_well_ = false;  // The last command certainly succeeded.
   bool may_end_ = false;    // An earlier return was conditional.
   bool has_ended_ = false;
   bool is_broken_ = false;  // Quotes or here-documents that never end.
@@ -425,9 +426,13 @@ absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
                !absl::IsFailedPrecondition(file.status())) {
       // Shells do not read directories.
       EnvironmentVariable* const unreadable = variables.add_variables();
-      absl::string_view why = file.status().message();
-      absl::ConsumePrefix(&why, path + ": ");
-      unreadable->set_name(PrintableText(why));
+      FindingValue why = MessageWords(file.status());
+      // The file has a field of its own.
+      if (why.words() == "fact-file-over") {
+        why = Worded("fact-over", FindingValue(why.values(1)));
+      }
+      unreadable->set_name(PrintableText(EnglishText(why)));
+      *unreadable->mutable_name_words() = PrintableWords(why);
       unreadable->set_file(path);
       unreadable->set_effect(EnvironmentVariable::UNREADABLE_FILE);
     }

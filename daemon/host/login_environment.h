@@ -1,5 +1,5 @@
 // Reads job variables that a host's own files set for every login:
-//   /etc/environment     as pam_env(8) reads it: NAME=value, perhaps behind
+//   /etc/environment     as pam_env(8) reads it: NAME=value, perhaps after
 //                        "export "; nothing is expanded
 //   /etc/profile.d/*.sh  as a shell reads it
 // Runs no shell: a variable that only a shell could compute is named without a
@@ -26,14 +26,14 @@ namespace clusterd {
 //   A=1 program                                              nothing
 //   export A=a:1;b:2, export A=1 2, export A=a(b)            cut off
 //   export A=1&b, export A=1|b                               cut off, not read
-//   within if, case, a loop, a function, behind && and ||    conditional
-//   behind a return under a condition, or an open quote      conditional
+//   within if, case, a loop, a function, after && and ||     conditional
+//   after a return under a condition, or an open quote       conditional
 //   export A=1 && export B=1                                 set, both
-//   in a here-document, behind a return                      nothing
+//   in a here-document, after a return                       nothing
 void AddLoginFile(absl::string_view path, absl::string_view text,
                   EnvironmentFact::Variables* variables);
 
-// None of the files needs to exist. The codes of FileReader.
+// Every file may be missing. The codes of FileReader.
 absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
     const FileReader& files);
 

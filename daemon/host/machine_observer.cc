@@ -8,7 +8,6 @@
 
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
-#include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_users.h"
@@ -27,7 +26,7 @@ namespace {
 // Number of devices queried in parallel.
 constexpr int kMaxParallelDevices = 16;
 
-// Runs work on other threads; without free threads, on this one.
+// Runs work on other threads, or on this one if there are no free threads.
 using Running = std::vector<std::future<void>>;
 
 void Finish(Running* running) {
@@ -39,8 +38,7 @@ absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
   PortSet ports;
   for (const ObserveRequest::PortRange& range : request.socket_ports()) {
     if (range.first() > range.last() || range.last() > 65535) {
-      return InvalidArgument("ports ", range.first(), "-", range.last(),
-                             " of the request are not a range");
+      return InvalidWords("fact-port-range", range.first(), range.last());
     }
     ports.Add(range.first(), range.last());
   }
@@ -105,7 +103,7 @@ HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
   if (opened.ok()) {
     facts =
         ReadOpenNamespace(*opened, target, files_, AskedPorts(request), budget);
-    // Shows whether that container's job holds its ports.
+    // Shows if that container's job occupies its ports.
     if (!facts.has_missing()) {
       *facts.mutable_npu_processes() = ReadNpuProcesses(paths_, budget);
     }
@@ -123,7 +121,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
                                        const ObserveRequest& request,
                                        const TimeBudget& budget) {
   HostFacts facts;
-  // Every thread writes to its own message, made here.
+  // Every thread writes to its own message, made before it starts.
   IdentityFacts* identity = facts.mutable_identity();
   KernelFacts* kernel = facts.mutable_kernel();
   SocketsFact* sockets = facts.mutable_sockets();
@@ -177,7 +175,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     }));
   }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
-  // npu-smi runs meanwhile, into its own messages.
+  // npu-smi runs in parallel, into its own messages.
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
   std::vector<DeviceFacts> chips;
   std::vector<uint32_t> npu_ids;

@@ -36,9 +36,9 @@ class MachineObserver final : public HostObserver {
                   DeviceLocks* locks = nullptr);
 
   // hccn_tool.generation is the requested one, unless the tool refused its
-  // command line as the other generation's does. Then it is that one, and the
-  // devices' facts are missing for that reason. If the request has none, the
-  // tool's own command line is used. With a network namespace in `request`,
+  // command line as the other generation's does. Then it is the other one, and
+  // the devices' facts are missing for that reason. If the request has none,
+  // the tool's own command line is used. With a network namespace in `request`,
   // only ReadOpenNamespace's facts and the processes that use NPUs; `missing`
   // if it cannot be found or entered. With a question about ssh, it logs in to
   // the servers named there. Default deadlines are 10 s a command and 30 s a
@@ -47,8 +47,8 @@ class MachineObserver final : public HostObserver {
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override;
 
-  // Locks of the devices, shared with all that runs hccn_tool on this machine.
-  // Live as long as this object.
+  // Locks of the devices, shared with everything that runs hccn_tool on this
+  // machine. They live as long as this object.
   DeviceLocks* locks() { return locks_; }
 
  private:

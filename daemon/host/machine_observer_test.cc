@@ -25,6 +25,7 @@
 #include "tests/support/host/logged_command_runner.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -56,21 +57,35 @@ case "$3" in
 esac
 )sh";
 
-// A host of `devices` NPUs below a folder.
+// A host of `devices` NPUs below a folder, with the machine's own processes and
+// clock.
 class SimulatedHost {
  public:
-  explicit SimulatedHost(int devices, const std::string& tool = kGoodTool) {
+  explicit SimulatedHost(int devices, const std::string& tool = kGoodTool,
+                         CommandRunner* runner = nullptr)
+      : observer_(root_.paths(), runner == nullptr ? &posix_ : runner,
+                  &clock_) {
     for (int id = 0; id < devices; ++id) {
       root_.Write(absl::StrCat("/dev/davinci", id), "");
     }
     root_.WriteProgram(kTool, tool);
     root_.Write("/etc/hccn.conf", "tls_enable_0=0\n");
   }
+  SimulatedHost(int devices, CommandRunner* runner)
+      : SimulatedHost(devices, kGoodTool, runner) {}
 
   ScratchRoot& root() { return root_; }
+  std::string conf() const { return root_.path() + "/etc/hccn.conf"; }
+  HostFacts Observe(const ObserveRequest& request) {
+    return observer_.Observe("server0", request);
+  }
+  HostFacts Observe();
 
  private:
   ScratchRoot root_;
+  PosixCommandRunner posix_;
+  SystemClock clock_;
+  MachineObserver observer_;
 };
 
 ObserveRequest Request(absl::Duration command = kPatience,
@@ -84,18 +99,28 @@ ObserveRequest Request(absl::Duration command = kPatience,
   return request;
 }
 
-// Uses the machine's own processes and clock.
-HostFacts ObserveForReal(SimulatedHost& host,
-                         const ObserveRequest& request = Request()) {
-  PosixCommandRunner runner;
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  return observer.Observe("server0", request);
+ObserveRequest Expecting(NpuToolFacts::Generation generation) {
+  ObserveRequest request = Request();
+  request.set_generation(generation);
+  return request;
+}
+
+ObserveRequest AskingForTls() {
+  ObserveRequest request = Request();
+  request.set_ask_tls(true);
+  return request;
+}
+
+HostFacts SimulatedHost::Observe() { return Observe(Request()); }
+
+// kGoodTool with `first` before all else.
+std::string GoodToolAfter(const std::string& first) {
+  return absl::StrCat("#!/bin/sh\n", first, kGoodTool + sizeof("#!/bin/sh"));
 }
 
 TEST(MachineObserverTest, ObservesAHostThroughARealTool) {
   SimulatedHost host(8);
-  const HostFacts facts = ObserveForReal(host);
+  const HostFacts facts = host.Observe();
   EXPECT_EQ(facts.host(), "server0");
   EXPECT_EQ(facts.hccn_tool().path().value(), host.root().path() + kTool);
   EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::CLASSIC);
@@ -127,7 +152,7 @@ case "$*" in
   *) echo "This device does not support querying $3.";;
 esac
 )sh");
-  const HostFacts facts = ObserveForReal(host);
+  const HostFacts facts = host.Observe();
   ASSERT_EQ(facts.devices_size(), 2);
   EXPECT_EQ(facts.devices(0).health().value().health(), ChipHealth::OK);
   EXPECT_EQ(facts.devices(1).health().value().health(), ChipHealth::ALARM);
@@ -143,26 +168,25 @@ TEST(MachineObserverTest, GivesReasonsForAnEmptyMachine) {
   FakeCommandRunner runner(&clock);
   MachineObserver observer(root.paths(), &runner, &clock);
   const HostFacts facts = observer.Observe("server0", Request());
-  EXPECT_EQ(facts.device_ids().missing().reason(), Missing::ABSENT);
+  for (const Missing& missing :
+       {facts.device_ids().missing(), facts.hccn_tool().path().missing(),
+        facts.hccn_conf().missing(), facts.kernel().somaxconn().missing(),
+        facts.sockets().missing(), facts.versions().driver().missing(),
+        facts.identity().hostname().missing()}) {
+    EXPECT_EQ(missing.reason(), Missing::ABSENT) << missing.DebugString();
+  }
   EXPECT_EQ(facts.devices_size(), 0);
-  EXPECT_EQ(facts.hccn_tool().path().missing().reason(), Missing::ABSENT);
-  EXPECT_EQ(facts.hccn_conf().missing().reason(), Missing::ABSENT);
-  EXPECT_EQ(facts.kernel().somaxconn().missing().reason(), Missing::ABSENT);
-  EXPECT_EQ(facts.sockets().missing().reason(), Missing::ABSENT);
-  EXPECT_EQ(facts.versions().driver().missing().reason(), Missing::ABSENT);
-  EXPECT_EQ(facts.identity().hostname().missing().reason(), Missing::ABSENT);
   EXPECT_FALSE(facts.ufw().installed().value());
   EXPECT_FALSE(facts.firewalld().installed().value());
   EXPECT_THAT(runner.commands(), IsEmpty());
 }
 
 TEST(MachineObserverTest, RunsNothingWhereThereAreDevicesAndNoTool) {
-  SimulatedHost host(8);
-  host.root().Remove(kTool);
   FakeClock clock;
   FakeCommandRunner runner(&clock);
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  const HostFacts facts = observer.Observe("server0", Request());
+  SimulatedHost host(8, &runner);
+  host.root().Remove(kTool);
+  const HostFacts facts = host.Observe();
   ASSERT_EQ(facts.devices_size(), 8);
   EXPECT_EQ(facts.devices(7).address().missing().reason(), Missing::ABSENT);
   EXPECT_EQ(facts.devices(7).mtu().missing().reason(), Missing::ABSENT);
@@ -172,7 +196,7 @@ TEST(MachineObserverTest, RunsNothingWhereThereAreDevicesAndNoTool) {
 TEST(MachineObserverTest, DoesNotRunAToolThatAnybodyCouldReplace) {
   SimulatedHost host(1, "#!/bin/sh\necho ran > \"$0.ran\"\n");
   host.root().SetMode("/usr/local/Ascend", 0777);
-  const HostFacts facts = ObserveForReal(host);
+  const HostFacts facts = host.Observe();
   EXPECT_EQ(facts.hccn_tool().path().missing().reason(),
             Missing::NOT_PERMITTED);
   EXPECT_EQ(facts.devices(0).link().missing().reason(), Missing::NOT_PERMITTED);
@@ -197,18 +221,14 @@ class HastyRunner final : public CommandRunner {
 };
 
 TEST(MachineObserverTest, KeepsOtherDevicesWhenOneHangs) {
-  SimulatedHost host(3,
-                     std::string("#!/bin/sh\n[ \"$2\" = 1 ] && sleep 1000\n") +
-                         (kGoodTool + sizeof("#!/bin/sh")));
   HastyRunner runner;
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  const HostFacts facts =
-      observer.Observe("server0", Request(absl::Minutes(1), kPatience));
+  SimulatedHost host(3, GoodToolAfter("[ \"$2\" = 1 ] && sleep 1000\n"),
+                     &runner);
+  const HostFacts facts = host.Observe(Request(absl::Minutes(1)));
   EXPECT_EQ(facts.devices(0).mtu().value(), 1500u);
-  EXPECT_EQ(facts.devices(1).address().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_THAT(facts.devices(1).address().missing().detail(),
-              HasSubstr("1m (deadlines.command)"));
+  const Missing missing = facts.devices(1).address().missing();
+  EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(missing.detail(), HasSubstr("1m (deadlines.command)"));
   EXPECT_EQ(facts.devices(1).mtu().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.devices(2).mtu().value(), 1500u);
 }
@@ -217,53 +237,44 @@ TEST(MachineObserverTest, EndsAtTheHostsDeadline) {
   SimulatedHost host(2, "#!/bin/sh\nsleep 1000\n");
   // Otherwise the command's own deadline would end it.
   const HostFacts facts =
-      ObserveForReal(host, Request(kPatience, absl::Milliseconds(300)));
-  EXPECT_EQ(facts.devices(0).address().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_THAT(facts.devices(0).address().missing().detail(),
-              HasSubstr("deadlines.host"));
+      host.Observe(Request(kPatience, absl::Milliseconds(300)));
+  const Missing missing = facts.devices(0).address().missing();
+  EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(missing.detail(), HasSubstr("deadlines.host"));
 }
 
 TEST(MachineObserverTest, TakesRubbishForNoValue) {
   SimulatedHost host(1, "#!/bin/sh\nhead -c 2000 /dev/urandom\n");
-  const HostFacts facts = ObserveForReal(host);
+  const HostFacts facts = host.Observe();
   EXPECT_FALSE(facts.devices(0).address().has_value());
   EXPECT_FALSE(facts.devices(0).lldp().has_value());
   EXPECT_FALSE(facts.devices(0).net_health().has_value());
-  HostFacts sent;
-  EXPECT_TRUE(sent.ParseFromString(facts.SerializeAsString()));
+  EXPECT_TRUE(HostFacts().ParseFromString(facts.SerializeAsString()));
 }
 
 TEST(MachineObserverTest, TakesEndlessOutputForNoValue) {
   SimulatedHost host(1, "#!/bin/sh\necho 'link status: UP'\nexec yes\n");
-  const HostFacts facts =
-      ObserveForReal(host, Request(absl::Milliseconds(200)));
+  const HostFacts facts = host.Observe(Request(absl::Milliseconds(200)));
   EXPECT_EQ(facts.devices(0).address().missing().reason(), Missing::TIMED_OUT);
   EXPECT_FALSE(facts.devices(0).link().has_value());
 }
 
 TEST(MachineObserverTest, DoesNotWaitForAGrandchildOfTheTool) {
   // The process outlives any command.
-  SimulatedHost host(1, std::string("#!/bin/sh\nsleep 1000 &\n") +
-                            (kGoodTool + sizeof("#!/bin/sh")));
-  const HostFacts facts = ObserveForReal(host);
+  SimulatedHost host(1, GoodToolAfter("sleep 1000 &\n"));
+  const HostFacts facts = host.Observe();
   EXPECT_EQ(facts.devices(0).address().value().settings_size(), 1);
   EXPECT_EQ(facts.devices(0).mtu().value(), 1500u);
 }
 
-TEST(MachineObserverTest, GivesReasonsWhenTheToolFails) {
-  SimulatedHost host(1,
-                     "#!/bin/sh\necho 'Command execute failed!' >&2\n"
-                     "exit 1\n");
-  const HostFacts facts = ObserveForReal(host);
-  EXPECT_EQ(facts.devices(0).address().missing().reason(),
-            Missing::TOOL_FAILED);
-  EXPECT_EQ(facts.devices(0).lldp().missing().reason(), Missing::TOOL_FAILED);
-}
-
-TEST(MachineObserverTest, GivesReasonsWhenTheToolIsNoProgram) {
-  SimulatedHost host(1, "\x7f\x01 no program");
-  const HostFacts facts = ObserveForReal(host);
-  EXPECT_EQ(facts.devices(0).address().missing().reason(),
+TEST(MachineObserverTest, GivesReasonsWhenTheToolFailsOrIsNoProgram) {
+  SimulatedHost fails(
+      1, "#!/bin/sh\necho 'Command execute failed!' >&2\nexit 1\n");
+  const DeviceFacts device = fails.Observe().devices(0);
+  EXPECT_EQ(device.address().missing().reason(), Missing::TOOL_FAILED);
+  EXPECT_EQ(device.lldp().missing().reason(), Missing::TOOL_FAILED);
+  SimulatedHost rubbish(1, "\x7f\x01 no program");
+  EXPECT_EQ(rubbish.Observe().devices(0).address().missing().reason(),
             Missing::NOT_PERMITTED);
 }
 
@@ -272,21 +283,16 @@ TEST(MachineObserverTest, NoticesAClassicToolWhereAnAscend950IsExpected) {
       1,
       "#!/bin/sh\necho 'Get invalid major cmd type. The valid major cmd "
       "type should be \"-a\" or \"-i\".' >&2\nexit 1\n");
-  ObserveRequest request = Request();
-  request.set_generation(NpuToolFacts::ASCEND_950);
-  const HostFacts facts = ObserveForReal(host, request);
+  const HostFacts facts = host.Observe(Expecting(NpuToolFacts::ASCEND_950));
   EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::CLASSIC);
   EXPECT_THAT(facts.devices(0).address().missing().detail(),
-              HasSubstr("this is the classic hccn_tool"));
+              Tells("fact-other-tool", kAny, "classic"));
 }
 
 TEST(MachineObserverTest, NoticesAnAscend950ToolWhereAClassicIsExpected) {
-  SimulatedHost host(2,
-                     "#!/bin/sh\necho 'Please specify a valid mode.' >&2\n"
-                     "exit 2\n");
-  ObserveRequest request = Request();
-  request.set_generation(NpuToolFacts::CLASSIC);
-  const HostFacts facts = ObserveForReal(host, request);
+  SimulatedHost host(
+      2, "#!/bin/sh\necho 'Please specify a valid mode.' >&2\nexit 2\n");
+  const HostFacts facts = host.Observe(Expecting(NpuToolFacts::CLASSIC));
   EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::ASCEND_950);
   for (const DeviceFacts& device : facts.devices()) {
     EXPECT_THAT(device.link().missing().detail(),
@@ -296,24 +302,18 @@ TEST(MachineObserverTest, NoticesAnAscend950ToolWhereAClassicIsExpected) {
 
 TEST(MachineObserverTest, BelievesTheRequestAboutAToolThatSaysNothing) {
   SimulatedHost host(1, "#!/bin/sh\nexit 1\n");
-  for (const NpuToolFacts::Generation generation :
+  for (const auto generation :
        {NpuToolFacts::CLASSIC, NpuToolFacts::ASCEND_950}) {
-    ObserveRequest request = Request();
-    request.set_generation(generation);
-    EXPECT_EQ(ObserveForReal(host, request).hccn_tool().generation(),
+    EXPECT_EQ(host.Observe(Expecting(generation)).hccn_tool().generation(),
               generation);
   }
 }
 
-TEST(MachineObserverTest, ReadsTheSimulationMark) {
+TEST(MachineObserverTest, ReadsTheSimulationMarkAndNoSocketsWithoutPorts) {
   SimulatedHost host(0);
   host.root().Write("/etc/clusterd/simulation", "side by side\n");
-  EXPECT_EQ(ObserveForReal(host).simulation(), "side by side");
-}
-
-TEST(MachineObserverTest, DoesNotReadSocketsWithoutPorts) {
-  SimulatedHost host(0);
-  const HostFacts facts = ObserveForReal(host, ObserveRequest());
+  const HostFacts facts = host.Observe(ObserveRequest());
+  EXPECT_EQ(facts.simulation(), "side by side");
   EXPECT_EQ(facts.sockets().state_case(), SocketsFact::STATE_NOT_SET);
 }
 
@@ -325,7 +325,7 @@ TEST(MachineObserverTest, RejectsPortsThatAreNoRange) {
     ObserveRequest::PortRange* range = request.add_socket_ports();
     range->set_first(first);
     range->set_last(last);
-    EXPECT_EQ(ObserveForReal(host, request).sockets().missing().reason(),
+    EXPECT_EQ(host.Observe(request).sockets().missing().reason(),
               Missing::NOT_QUERIED);
   }
 }
@@ -336,13 +336,9 @@ TEST(MachineObserverTest, TellsWhatErrorCountersRoseBySinceItLookedBefore) {
 echo 'packet statistics:'
 echo "roce_rx_err_pkt_num:$(cat "${0%/usr/local/*}/count")"
 )sh");
-  PosixCommandRunner runner;
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
   const auto rises = [&](const std::string& count) {
     host.root().Write("/count", count);
-    const HostFacts facts = observer.Observe("server0", Request());
-    return facts.devices(0).counter_rises();
+    return host.Observe().devices(0).counter_rises();
   };
   const CounterRisesFact first = rises("100");
   EXPECT_TRUE(first.has_value()) << first.ShortDebugString();
@@ -353,6 +349,8 @@ echo "roce_rx_err_pkt_num:$(cat "${0%/usr/local/*}/count")"
   EXPECT_EQ(second.value().rises(0).name(), "roce_rx_err_pkt_num");
   EXPECT_EQ(second.value().rises(0).rise(), 12u);
   // A restarted clusterd has nothing to compare with.
+  PosixCommandRunner runner;
+  SystemClock clock;
   MachineObserver another(host.root().paths(), &runner, &clock);
   EXPECT_FALSE(another.Observe("server0", Request())
                    .devices(0)
@@ -362,12 +360,10 @@ echo "roce_rx_err_pkt_num:$(cat "${0%/usr/local/*}/count")"
 }
 
 TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
-  SimulatedHost host(1);
   PosixCommandRunner posix;
   LoggedCommandRunner runner(&posix);
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  observer.Observe("server0", Request());
+  SimulatedHost host(1, &runner);
+  host.Observe();
   std::vector<std::string> queries;
   for (const LoggedCommand& recorded : runner.commands()) {
     queries.push_back(recorded.command.argv[3]);
@@ -383,14 +379,10 @@ TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
 }
 
 TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
-  SimulatedHost host(2);
   PosixCommandRunner posix;
   LoggedCommandRunner runner(&posix);
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  ObserveRequest request = Request();
-  request.set_ask_tls(true);
-  const HostFacts facts = observer.Observe("server0", request);
+  SimulatedHost host(2, &runner);
+  const HostFacts facts = host.Observe(AskingForTls());
   EXPECT_TRUE(facts.devices(0).tls().value().enabled());
   EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
   std::vector<std::string> queries;
@@ -410,19 +402,18 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
 // The tool writes to the file that replaces an untouched /etc/hccn.conf.
 TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   SimulatedHost host(2);
-  const std::string conf = host.root().path() + "/etc/hccn.conf";
   struct stat before;
-  ASSERT_EQ(stat(conf.c_str(), &before), 0);
-  const HostFacts facts = ObserveForReal(host);
+  ASSERT_EQ(stat(host.conf().c_str(), &before), 0);
+  const HostFacts facts = host.Observe();
   struct stat after;
-  ASSERT_EQ(stat(conf.c_str(), &after), 0);
+  ASSERT_EQ(stat(host.conf().c_str(), &after), 0);
   EXPECT_EQ(after.st_ino, before.st_ino);
   EXPECT_EQ(after.st_size, before.st_size);
   EXPECT_EQ(absl::TimeFromTimespec(after.st_mtim),
             absl::TimeFromTimespec(before.st_mtim));
   EXPECT_EQ(absl::TimeFromTimespec(after.st_ctim),
             absl::TimeFromTimespec(before.st_ctim));
-  std::ifstream file(conf);
+  std::ifstream file(host.conf());
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
             "tls_enable_0=0\n");
   EXPECT_EQ(facts.hccn_conf().value().entries_size(), 1);
@@ -439,23 +430,16 @@ TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
 TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
   SimulatedHost host(2);
   // The device without a key shows whether a copy is possible.
-  const TlsFact first = ObserveForReal(host).devices(1).tls();
+  const TlsFact first = host.Observe().devices(1).tls();
   if (first.missing().reason() == Missing::NOT_QUERIED) {
     GTEST_SKIP() << first.missing().detail();
   }
-  const std::string conf = host.root().path() + "/etc/hccn.conf";
-  const int held = open(conf.c_str(), O_RDONLY | O_CLOEXEC);
+  const int held = open(host.conf().c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(flock(held, LOCK_EX | LOCK_NB), 0);
-  PosixCommandRunner runner;
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  ObserveRequest request = Request();
-  request.set_ask_tls(true);
-  const HostFacts facts = observer.Observe("server0", request);
+  const TlsFact fact = host.Observe(AskingForTls()).devices(0).tls();
   close(held);
-  EXPECT_TRUE(facts.devices(0).tls().value().enabled())
-      << facts.devices(0).tls().ShortDebugString();
-  EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
+  EXPECT_TRUE(fact.value().enabled()) << fact.ShortDebugString();
+  EXPECT_EQ(fact.value().in_file(), "0");
 }
 
 // Counts concurrent commands, in all and for one device, and holds the first
@@ -505,22 +489,17 @@ class CountingRunner final : public CommandRunner {
 };
 
 TEST(MachineObserverTest, AsksAllDevicesAtTheSameTime) {
-  SimulatedHost host(16);
   CountingRunner runner(16);
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  observer.Observe("server0", Request());
+  SimulatedHost(16, &runner).Observe();
   EXPECT_TRUE(runner.gathered());
   EXPECT_EQ(runner.most_per_device(), 1);
 }
 
 TEST(MachineObserverTest, TakesTurnsBetweenTwoObservations) {
-  SimulatedHost host(4);
   CountingRunner runner(4);
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock);
-  std::thread other([&] { observer.Observe("server0", Request()); });
-  observer.Observe("server0", Request());
+  SimulatedHost host(4, &runner);
+  std::thread other([&] { host.Observe(); });
+  host.Observe();
   other.join();
   EXPECT_EQ(runner.most_per_device(), 1);
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/words.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/machine_observer.h"
 #include "gmock/gmock.h"
@@ -11,11 +12,10 @@
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
@@ -89,9 +89,7 @@ TEST_F(NamespaceObserverTest, SaysNothingOfTheHostAround) {
   EXPECT_FALSE(facts.has_device_ids());
   const Missing& boot = facts.kernel().somaxconn_at_boot().missing();
   EXPECT_EQ(boot.reason(), Missing::NOT_QUERIED);
-  EXPECT_EQ(boot.detail(),
-            "systemd applies sysctl.d to the host's own network namespace "
-            "only");
+  EXPECT_EQ(boot.detail(), Say("fact-sysctl-d"));
 }
 
 TEST_F(NamespaceObserverTest, SeesOnlyTheSocketsInside) {
@@ -163,9 +161,8 @@ TEST_F(NamespaceObserverTest, TellsAKeyThatTheKernelHasForTheHostAlone) {
         EXPECT_TRUE(kernel.somaxconn().has_value());
         const Missing& syn = kernel.tcp_max_syn_backlog().missing();
         EXPECT_EQ(syn.reason(), Missing::ABSENT);
-        EXPECT_EQ(syn.detail(),
-                  "/proc/sys/net/ipv4/tcp_max_syn_backlog: this kernel keeps "
-                  "it for the host alone, not in each network namespace");
+        EXPECT_EQ(syn.detail(), Say("fact-kept-for-host",
+                                    "/proc/sys/net/ipv4/tcp_max_syn_backlog"));
       },
       &why_);
   if (!had) GTEST_SKIP() << why_;
@@ -202,8 +199,7 @@ TEST(MissingNamespaceTest, IsAReasonAndNoFacts) {
   target.set_container("train-1");
   const HostFacts facts = Observe(target, root.paths());
   EXPECT_EQ(facts.missing().reason(), Missing::ABSENT);
-  EXPECT_THAT(facts.missing().detail(),
-              HasSubstr("no container engine on this host"));
+  EXPECT_THAT(facts.missing().detail(), Tells("fact-no-engine"));
   EXPECT_EQ(facts.network_namespace(), "container:train-1");
   EXPECT_FALSE(facts.has_kernel());
 }
@@ -225,8 +221,7 @@ TEST(MissingNamespaceTest, DoesNotReadASimulatedHostsFilesInstead) {
   root.Write("/proc/sys/net/core/somaxconn", "65535\n");
   root.Write("/proc/4711/ns/net", "");
   const HostFacts facts = Observe(Process(4711), root.paths());
-  EXPECT_THAT(facts.missing().detail(),
-              HasSubstr("is not a network namespace"));
+  EXPECT_THAT(facts.missing().detail(), Tells("fact-no-netns"));
   EXPECT_FALSE(facts.has_kernel());
 }
 

@@ -12,6 +12,7 @@
 #include "config/hccl/python_packages.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
@@ -21,8 +22,7 @@
 namespace clusterd {
 namespace {
 
-constexpr char kFolder[] =
-    "a directory, as docker -v makes for a missing file; ";
+constexpr char kFolder[] = "a directory";
 constexpr size_t kMaxVersionBytes = 128;
 constexpr size_t kMaxOthers = 32;
 
@@ -38,13 +38,14 @@ class PythonReading {
   absl::StatusOr<PythonFact::Python> Read() {
     static const LazyRE2 kForm = {R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)"};
     if (!HasForm(question_.interpreter(), *kForm)) {
-      return InvalidArgument(
-          "python: ", QuotedText(question_.interpreter()),
-          ", expected an absolute path that ends in python3");
+      return InvalidWords("fact-python-path",
+                          QuotedText(question_.interpreter()));
     }
     const absl::Status ready = FindReaders();
     // A missing program or user is not a fault of the interpreter.
-    if (absl::IsNotFound(ready)) return absl::CancelledError(ready.message());
+    if (absl::IsNotFound(ready)) {
+      return WithWords(absl::CancelledError(""), MessageWords(ready));
+    }
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
     RETURN_IF_ERROR(ReadFolders());
@@ -55,7 +56,7 @@ class PythonReading {
  private:
   using Lines = std::vector<std::pair<std::string, std::string>>;
 
-  // Finds the programs that read, and their user.
+  // Finds the programs for reading, and the user to run them as.
   absl::Status FindReaders() {
     const std::string& root = host_.paths.root;
     ASSIGN_OR_RETURN(find_, FindProgram(root, {"/usr/bin/find", "/bin/find"}));
@@ -72,7 +73,7 @@ class PythonReading {
                      RunWithin(*host_.budget, host_.runner, "files of Python",
                                std::move(argv), kMaxStreamBytes, user_));
     if (result.signal == 0) return result;
-    return ResourceExhausted("files of Python: signal ", result.signal);
+    return ExhaustedWords("fact-python-signal", result.signal);
   }
 
   // Returns the first matching lines of the regular files below the paths that
@@ -140,9 +141,11 @@ class PythonReading {
     const std::string real(absl::StripSuffix(
         absl::StripPrefix(found.standard_output, root_), "\n"));
     if (!absl::StartsWith(real, "/")) {
-      return NotFound(PrintableText(path), ": ",
-                      found.exit_status == 0 ? real : "not there, or ",
-                      user_.name, " may not run it");
+      return NotFoundWords(
+          found.exit_status == 0
+              ? real.empty() ? "fact-python-not-run" : "fact-python-folder"
+              : "fact-python-not-there",
+          PrintableText(path), user_.name);
     }
     const std::string programs = ParentOf(path);
     ASSIGN_OR_RETURN(
@@ -164,9 +167,8 @@ class PythonReading {
     std::string minor;
     if (!HasForm(settings["version"], *kVersion, python_.mutable_version(),
                  &minor)) {
-      return FailedPrecondition(PrintableText(path),
-                                ": its version does not follow from the name ",
-                                QuotedText(real), " or pyvenv.cfg");
+      return PreconditionWords("fact-python-version", PrintableText(path),
+                               QuotedText(real));
     }
     for (const absl::string_view folder :
          absl::StrSplit(question_.path(), ':')) {
@@ -243,9 +245,9 @@ class PythonReading {
       }
     }
     if (!python_.folders().empty()) return absl::OkStatus();
-    return FailedPrecondition(
-        "packages of ", PrintableText(question_.interpreter()), ": none in ",
-        PrintableText(absl::StrJoin(folders_, ", ")));
+    return PreconditionWords("fact-python-packages",
+                             PrintableText(question_.interpreter()),
+                             PrintableText(absl::StrJoin(folders_, ", ")));
   }
 
   const HostAccess& host_;

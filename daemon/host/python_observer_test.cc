@@ -1,6 +1,5 @@
 // Runs real `readlink`, `find` and `grep` as another user, which needs root
 // outside a user namespace; otherwise as the test's own user.
-#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,12 +8,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/command/clock.h"
-#include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/launch_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/host/scratch_root.h"
+#include "tests/support/host/user_machine.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -28,31 +25,9 @@ constexpr char kVenv[] = "/home/ann/venv";
 constexpr char kSites[] = "/home/ann/venv/lib/python3.10/site-packages";
 
 // A machine with one user, ann, and her virtual environment.
-class PythonObserverTest : public testing::Test {
+class PythonObserverTest : public UserMachineTest {
  protected:
-  PythonObserverTest() {
-    const uid_t self = geteuid();
-    user_ = self == 0 ? 65534 : self;
-    group_ = self == 0 ? 65534 : getegid();
-    // A user namespace may refuse to set groups, so the user stays.
-    if (self == 0) {
-      std::vector<gid_t> own(64);
-      const int count = getgroups(64, own.data());
-      can_become_ =
-          count >= 0 && setgroups(static_cast<size_t>(count), own.data()) == 0;
-    }
-    chmod(root_.path().c_str(), 0755);
-    root_.WriteProgram("/usr/bin/getent",
-                       absl::StrCat("#!/bin/sh\necho 'ann:x:", user_, ":",
-                                    group_, ":Ann:/home/ann:/bin/sh'\n"));
-    root_.WriteProgram("/usr/bin/id",
-                       absl::StrCat("#!/bin/sh\necho ", group_, "\n"));
-    // Maps the machine's paths to those below the root here.
-    for (const char* name : {"readlink", "find", "grep"}) {
-      root_.WriteProgram(
-          absl::StrCat("/usr/bin/", name),
-          absl::StrCat("#!/bin/sh\nexec /usr/bin/", name, " \"$@\"\n"));
-    }
+  PythonObserverTest() : UserMachineTest({"readlink", "find", "grep"}) {
     // A run of the interpreter would leave a file, which TearDown() checks.
     root_.MakeFolder("/traces");
     root_.SetMode("/traces", 0777);
@@ -72,9 +47,6 @@ class PythonObserverTest : public testing::Test {
     }
   }
 
-  void SetUp() override {
-    if (!can_become_) GTEST_SKIP() << "may not become another user here";
-  }
   // Only files are read: no test may have run the interpreter.
   void TearDown() override {
     EXPECT_NE(access(Full("/traces/python").c_str(), F_OK), 0);
@@ -91,9 +63,6 @@ class PythonObserverTest : public testing::Test {
                 absl::StrCat("Metadata-Version: 2.1\nName: x\nVersion: ",
                              version, "\n\nVersion: 9 is said further down\n"));
   }
-  std::string Full(absl::string_view path) const {
-    return absl::StrCat(root_.path(), path);
-  }
   PythonFact Read(absl::Duration patience = kPatience) {
     const TimeBudget budget(&clock_, patience, patience);
     return ReadPython({root_.paths(), &runner_, &budget}, question_);
@@ -109,12 +78,6 @@ class PythonObserverTest : public testing::Test {
     return packages;
   }
 
-  ScratchRoot root_{"/tmp"};  // The user may enter it.
-  uid_t user_ = 0;
-  gid_t group_ = 0;
-  bool can_become_ = true;
-  SystemClock clock_;
-  PosixCommandRunner runner_;
   PythonQuestion question_;
 };
 

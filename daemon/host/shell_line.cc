@@ -88,7 +88,7 @@ void ShellLine::TakeQuoted(char quote) {
 void ShellLine::TakeExpansion(char around) {
   in_word_ = word_.computed = true;
   const size_t first = at_;
-  std::string ends(1, around);  // Closing characters of all open constructs.
+  std::string ends(1, around);  // Closing characters, outermost first.
   do {
     const char c = text_[at_];
     const char end = ends.back();

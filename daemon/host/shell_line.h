@@ -21,18 +21,18 @@ struct ShellWord {
 // The words up to ;, && and the like.
 struct ShellCommand {
   std::vector<ShellWord> words;
-  char before = ';';  // & of &&, or | of || and of a pipe: it may not run.
+  char before = ';';  // & after &&, | after || or in a pipe: may not run.
 };
 
 // Splits the first line of a text, which must outlive them, into commands
-// without comments. Quotes, && at its end and here-documents make it longer.
+// without comments. Quotes, && at its end and here-documents extend the line.
 class ShellLine {
  public:
   explicit ShellLine(absl::string_view text) : text_(text) {}
 
   std::vector<ShellCommand> Split();
 
-  // end() is the newline behind the commands, size() the one to continue from.
+  // end() is the newline after the commands, size() where to continue.
   size_t end() const { return end_; }
   size_t size() const { return at_; }
   // The text ends within quotes or a here-document.

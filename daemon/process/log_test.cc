@@ -15,18 +15,12 @@ namespace {
 
 using ::testing::EndsWith;
 
-TEST(FormatLogLineTest, BeginsWithSyslogLevel) {
+TEST(FormatLogLineTest, BeginsWithSyslogLevelAndKeepsOneEventOnOneLine) {
   EXPECT_EQ(FormatLogLine(LogLevel::kWarning, true, "host a: gone"),
             "<4>host a: gone\n");
   EXPECT_EQ(FormatLogLine(LogLevel::kInfo, false, "ready"), "ready\n");
-}
-
-TEST(FormatLogLineTest, KeepsOneEventOnOneLine) {
   EXPECT_EQ(FormatLogLine(LogLevel::kInfo, true, "a\n<0>b\x1b[2J\x7f"),
             "<6>a\\x0a<0>b\\x1b[2J\\x7f\n");
-}
-
-TEST(FormatLogLineTest, KeepsLettersOfOtherLanguages) {
   EXPECT_EQ(FormatLogLine(LogLevel::kInfo, false, "主机"), "主机\n");
 }
 

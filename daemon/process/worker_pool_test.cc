@@ -1,5 +1,6 @@
 #include "daemon/process/worker_pool.h"
 
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -9,6 +10,24 @@
 
 namespace clusterd {
 namespace {
+
+// Work that holds a thread until it is released.
+struct Held {
+  std::function<void()> Work() {
+    return [this] {
+      running.Notify();
+      release.WaitForNotification();
+    };
+  }
+  // Puts it into the pool, and waits until it runs.
+  void Hold(WorkerPool* pool) {
+    ASSERT_TRUE(pool->TryRun(Work()));
+    running.WaitForNotification();
+  }
+
+  absl::Notification running;
+  absl::Notification release;
+};
 
 TEST(WorkerPoolTest, RunsAsManyAtOnceAsItHasThreads) {
   absl::Notification first;
@@ -28,93 +47,74 @@ TEST(WorkerPoolTest, RunsAsManyAtOnceAsItHasThreads) {
 }
 
 TEST(WorkerPoolTest, RefusesWhatDoesNotFitInTheQueue) {
-  absl::Notification running;
-  absl::Notification release;
+  Held held;
   int ran = 0;
   {
     WorkerPool pool(1, 1);
-    ASSERT_TRUE(pool.TryRun([&] {
-      running.Notify();
-      release.WaitForNotification();
-    }));
-    running.WaitForNotification();
+    held.Hold(&pool);
     absl::Notification second;
     EXPECT_TRUE(pool.TryRun([&] {
       ++ran;
       second.Notify();
     }));
     EXPECT_FALSE(pool.TryRun([&] { ++ran; }));
-    release.Notify();
+    held.release.Notify();
     second.WaitForNotification();
   }
   EXPECT_EQ(ran, 1);
 }
 
 TEST(WorkerPoolTest, RunsWhatGoesFirstWhileAllOthersAreBusyAndTheirQueueFull) {
-  absl::Notification busy;
-  absl::Notification release;
+  Held held;
   WorkerPool pool(1, 1, 1);
-  ASSERT_TRUE(pool.TryRun([&] {
-    busy.Notify();
-    release.WaitForNotification();
-  }));
-  busy.WaitForNotification();
+  held.Hold(&pool);
   ASSERT_TRUE(pool.TryRun([] {}));
   ASSERT_FALSE(pool.TryRun([] {}));
   absl::Notification done;
   EXPECT_TRUE(pool.TryRun([&] { done.Notify(); }, WorkerPool::Place::kFirst));
   EXPECT_TRUE(done.WaitForNotificationWithTimeout(kPatience));
-  release.Notify();
+  held.release.Notify();
   pool.Drain();
 }
 
 TEST(WorkerPoolTest, TakesWhatGoesFirstBeforeWhatCameEarlier) {
-  absl::Notification busy;
-  absl::Notification release;
+  Held held;
   WorkerPool pool(1, 4);
   std::string order;
-  ASSERT_TRUE(pool.TryRun([&] {
-    busy.Notify();
-    release.WaitForNotification();
-  }));
-  busy.WaitForNotification();
+  held.Hold(&pool);
   pool.TryRun([&] { order += "turn "; });
   pool.TryRun([&] { order += "first "; }, WorkerPool::Place::kFirst);
-  release.Notify();
+  held.release.Notify();
   pool.Drain();
   EXPECT_EQ(order, "first turn ");
 }
 
 TEST(WorkerPoolTest, WaitsForWhatIsRunningWhenDestroyed) {
   bool finished = false;
-  absl::Notification running;
-  absl::Notification release;
+  Held held;
   {
     WorkerPool pool(1, 1);
     pool.TryRun([&] {
-      running.Notify();
-      release.WaitForNotification();
+      held.Work()();
       finished = true;
     });
-    running.WaitForNotification();
-    release.Notify();
+    held.running.WaitForNotification();
+    held.release.Notify();
   }
   EXPECT_TRUE(finished);
 }
 
 TEST(WorkerPoolTest, DrainWaitsForWhatRunsAndWhatIsQueued) {
-  absl::Notification running;
-  absl::Notification release;
+  Held held;
   int ran = 0;
   WorkerPool pool(1, 4);
   ASSERT_TRUE(pool.TryRun([&] {
-    running.Notify();
-    release.WaitForNotification();
+    held.Work()();
     ++ran;
   }));
   ASSERT_TRUE(pool.TryRun([&] { ++ran; }));
-  running.WaitForNotification();
-  std::thread later([&] { release.Notify(); });
+  held.running.WaitForNotification();
+  std::thread later([&] { held.release.Notify(); });
   pool.Drain();
   EXPECT_EQ(ran, 2);
   later.join();
@@ -123,19 +123,14 @@ TEST(WorkerPoolTest, DrainWaitsForWhatRunsAndWhatIsQueued) {
 TEST(WorkerPoolTest, TellsHowLongItsOldestWorkHasBeenRunning) {
   WorkerPool pool(2, 2);
   EXPECT_EQ(pool.LongestRunning(), absl::ZeroDuration());
-  absl::Notification running;
-  absl::Notification release;
-  ASSERT_TRUE(pool.TryRun([&] {
-    running.Notify();
-    release.WaitForNotification();
-  }));
-  running.WaitForNotification();
+  Held held;
+  held.Hold(&pool);
   const absl::Duration before = pool.LongestRunning();
   absl::Notification second;
   ASSERT_TRUE(pool.TryRun([&] { second.Notify(); }));
   second.WaitForNotification();
   EXPECT_GT(pool.LongestRunning(), before);
-  release.Notify();
+  held.release.Notify();
   pool.Drain();
   EXPECT_EQ(pool.LongestRunning(), absl::ZeroDuration());
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -184,15 +183,6 @@ TEST_F(AgentTest, ExecutesTasksUnderItsOwnName) {
   EXPECT_EQ(results[0].facts().host(), "server0");
 }
 
-TEST_F(AgentTest, AnswersTaskOfNewerControllerAsUnsupported) {
-  HubMessage unknown;
-  unknown.mutable_task()->set_task_id(42);
-  unknown.mutable_task()->set_deadline_ms(1000);
-  Start({WelcomeTo("test"), unknown});
-  EXPECT_THAT(hub_->WaitForResults(1)[0].unsupported(),
-              HasSubstr("no such task"));
-}
-
 TEST_F(AgentTest, NeverAnswersCancelledTask) {
   observer_.HoldUntil(&gate_);
   HubMessage cancel;
@@ -205,26 +195,6 @@ TEST_F(AgentTest, NeverAnswersCancelledTask) {
   gate_.Notify();
   host_->stream().Stop();
   EXPECT_EQ(hub_->WaitForResults(1).size(), 1u);
-}
-
-TEST_F(AgentTest, RunsBoundedNumberOfTasksAtOnce) {
-  observer_.HoldUntil(&gate_);
-  std::vector<HubMessage> script = {WelcomeTo("test")};
-  // Equal ones would be one.
-  for (uint64_t id = 1; id <= 40; ++id) {
-    script.push_back(ObserveTask(id));
-    script.back().mutable_task()->mutable_observe()->set_host_ms(
-        static_cast<uint32_t>(id));
-  }
-  Start(std::move(script));
-  // 16 run or wait; the others are refused while those hang.
-  const std::vector<TaskResult> refused = hub_->WaitForResults(24);
-  for (const TaskResult& result : refused) {
-    EXPECT_EQ(result.error().code(),
-              static_cast<int>(absl::StatusCode::kResourceExhausted));
-  }
-  gate_.Notify();
-  EXPECT_EQ(hub_->WaitForResults(40).size(), 40u);
 }
 
 TEST_F(AgentTest, RefusesControllerOfAnotherCluster) {
@@ -367,25 +337,6 @@ TEST_F(AgentTest, TakesInNoMoreOfAMessageThanItsMemoryForTheWire) {
   server_->Shutdown();
   server_->Wait();
   EXPECT_FALSE(hub.took());
-}
-
-TEST_F(AgentTest, ManyEqualTasksCostNoMoreThanTwoObservations) {
-  observer_.HoldUntil(&gate_);
-  std::vector<HubMessage> script = {WelcomeTo("test")};
-  for (uint64_t id = 1; id <= 40; ++id) script.push_back(ObserveTask(id));
-  HubMessage unknown;
-  unknown.mutable_task()->set_task_id(41);
-  script.push_back(unknown);
-  Start(std::move(script));
-  // The answer to the last shows that all have been read.
-  ASSERT_EQ(hub_->WaitForResults(1)[0].task_id(), 41u);
-  gate_.Notify();
-  const std::vector<TaskResult> results = hub_->WaitForResults(41);
-  EXPECT_TRUE(absl::c_all_of(results, [](const TaskResult& result) {
-    return result.has_facts() || result.task_id() == 41;
-  }));
-  // The first may have begun before the others came.
-  EXPECT_LE(observer_.begun(), 2);
 }
 
 }  // namespace

@@ -4,11 +4,9 @@
 #include <cstdio>
 #include <deque>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -25,6 +23,7 @@
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -33,7 +32,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 // Before any thread of the process, gRPC's included.
 BlockedSignals process_signals;
@@ -173,10 +171,39 @@ class ApplyTaskTest : public testing::Test {
     hello_ = hub_.WaitForHello();
     told_ = hub_.Next().past_applies();
   }
+  // The applier searches for users of devices before the first effect, so who
+  // blocks the search blocks the apply, here until go_on_.
+  void StartAnApplyThatWaits() {
+    Start([this] {
+      begun_.Notify();
+      go_on_.WaitForNotification();
+      return TestDaemon::NoUsers();
+    });
+    hub_.Send(ApplyMessage(1, plan_));
+    begun_.WaitForNotification();
+  }
+  void ExpectObserves() {
+    HubMessage observe;
+    observe.mutable_task()->set_task_id(2);
+    observe.mutable_task()->set_deadline_ms(kDeadlineMs);
+    observe.mutable_task()->mutable_observe();
+    hub_.Send(observe);
+    EXPECT_TRUE(hub_.Next().result().has_facts());
+  }
   // Files after the daemon has ended.
   std::map<std::string, std::string> StateAtTheEnd() {
     EXPECT_TRUE(daemon_->Terminate().ok());
     return scenario_->State();
+  }
+  // What the daemon says to the stream after this one, which breaks.
+  PastApplies ToldAfterABreak() {
+    hub_.BreakStream();
+    hub_.WaitForHello(2);
+    return hub_.Next().past_applies();
+  }
+  static ApplyResult OnlyOne(const PastApplies& told) {
+    EXPECT_EQ(told.results_size(), 1) << told.ShortDebugString();
+    return told.results().empty() ? ApplyResult() : told.results(0);
   }
   // Skips progress.
   AgentMessage NextButProgress() {
@@ -185,6 +212,8 @@ class ApplyTaskTest : public testing::Test {
     return message;
   }
 
+  absl::Notification begun_;
+  absl::Notification go_on_;
   TestCertificates certificates_;
   PlayedHub hub_;
   std::unique_ptr<grpc::Server> server_;
@@ -236,10 +265,9 @@ TEST_F(ApplyTaskTest, TakesBackByItselfWhatNobodyConfirmsAndSaysSo) {
   ASSERT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.error();
   EXPECT_EQ(applied.reverts_in_ms(), 1000u);
   scenario_->clock.Advance(absl::Seconds(1));
-  const PastApplies past = hub_.Next().past_applies();
-  ASSERT_EQ(past.results_size(), 1) << past.ShortDebugString();
-  EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
-  EXPECT_TRUE(past.results(0).not_confirmed());
+  const ApplyResult past = OnlyOne(hub_.Next().past_applies());
+  EXPECT_EQ(past.outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_TRUE(past.not_confirmed());
   EXPECT_EQ(StateAtTheEnd(), before_);
 }
 
@@ -257,12 +285,9 @@ TEST_F(ApplyTaskTest, KeepsWhatIsConfirmedAndTellsTheNextStream) {
   EXPECT_EQ(confirmed.result().apply().outcome(), ApplyResult::APPLIED)
       << confirmed.ShortDebugString();
   scenario_->clock.Advance(absl::Hours(1));
-  hub_.BreakStream();
-  hub_.WaitForHello(2);
-  const PastApplies past = hub_.Next().past_applies();
+  const PastApplies past = ToldAfterABreak();
   EXPECT_EQ(past.waits_for_confirmation(), "");
-  ASSERT_EQ(past.results_size(), 1) << past.ShortDebugString();
-  EXPECT_EQ(past.results(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(OnlyOne(past).outcome(), ApplyResult::APPLIED);
   EXPECT_NE(StateAtTheEnd(), before_);
 }
 
@@ -273,11 +298,11 @@ TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
   const ApplyResult refused = hub_.Next().result().apply();
   EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(refused.error(), HasSubstr("this host does not allow"));
-  EXPECT_THAT(refused.error(), HasSubstr("it allows observe, sysctl;"));
+  EXPECT_THAT(refused.error(), Tells("plan-say-allows", "observe, sysctl;"));
   Allow(absl::StrCat(kAllowAll, "alow: x\n"));
   hub_.Send(ApplyMessage(2, plan_));
   EXPECT_THAT(hub_.Next().result().apply().error(),
-              AllOf(HasSubstr("it allows observe until its file is right"),
+              AllOf(Tells("plan-say-allows-until", "observe"),
                     HasSubstr("agent.yaml:2:1")));
   EXPECT_TRUE(daemon_->log().WaitFor("agent.yaml:2:1"));
   Allow(kAllowAll);
@@ -297,12 +322,9 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamHowAnApplyEnded) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
-  hub_.BreakStream();
-  hub_.WaitForHello(2);
-  const AgentMessage past = hub_.Next();
-  ASSERT_EQ(past.past_applies().results_size(), 1) << past.ShortDebugString();
-  EXPECT_EQ(past.past_applies().results(0).apply_id(), "a1");
-  EXPECT_EQ(past.past_applies().results(0).outcome(), ApplyResult::APPLIED);
+  const ApplyResult past = OnlyOne(ToldAfterABreak());
+  EXPECT_EQ(past.apply_id(), "a1");
+  EXPECT_EQ(past.outcome(), ApplyResult::APPLIED);
 }
 
 // One fact of the plan and of the journal is the text of all rules.
@@ -361,84 +383,45 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(hub_.Next().result().apply().outcome(), ApplyResult::REFUSED);
   // As if that answer had been lost: the daemon sends it again.
-  hub_.BreakStream();
-  hub_.WaitForHello(2);
-  const AgentMessage past = hub_.Next();
-  ASSERT_EQ(past.past_applies().results_size(), 1) << past.ShortDebugString();
-  EXPECT_EQ(past.past_applies().results(0).apply_id(), "a1");
-  EXPECT_EQ(past.past_applies().results(0).outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(past.past_applies().results(0).error(),
-              HasSubstr("this host does not allow"));
+  const ApplyResult past = OnlyOne(ToldAfterABreak());
+  EXPECT_EQ(past.apply_id(), "a1");
+  EXPECT_EQ(past.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(past.error(), HasSubstr("this host does not allow"));
 }
 
-// The applier searches for users of devices before the first effect, so a test
-// that blocks the search blocks the apply.
 TEST_F(ApplyTaskTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
-  absl::Notification begun;
-  absl::Notification go_on;
-  Start([&] {
-    begun.Notify();
-    go_on.WaitForNotification();
-    return TestDaemon::NoUsers();
-  });
-  hub_.Send(ApplyMessage(1, plan_));
-  begun.WaitForNotification();
-  hub_.BreakStream();
-  hub_.WaitForHello(2);
-  const AgentMessage now = hub_.Next();
-  EXPECT_EQ(now.past_applies().at_work(), "a1") << now.ShortDebugString();
-  EXPECT_THAT(now.past_applies().results(), IsEmpty());
-  go_on.Notify();
-  const AgentMessage late = hub_.Next();
-  ASSERT_EQ(late.past_applies().results_size(), 1) << late.ShortDebugString();
-  EXPECT_EQ(late.past_applies().results(0).outcome(), ApplyResult::APPLIED);
+  StartAnApplyThatWaits();
+  const PastApplies now = ToldAfterABreak();
+  EXPECT_EQ(now.at_work(), "a1") << now.ShortDebugString();
+  EXPECT_THAT(now.results(), IsEmpty());
+  go_on_.Notify();
+  EXPECT_EQ(OnlyOne(hub_.Next().past_applies()).outcome(),
+            ApplyResult::APPLIED);
   EXPECT_NE(StateAtTheEnd(), before_);
 }
 
 TEST_F(ApplyTaskTest, IsNotStoppedByACancelAndHoldsUpNoObservation) {
-  absl::Notification begun;
-  absl::Notification go_on;
-  Start([&] {
-    begun.Notify();
-    go_on.WaitForNotification();
-    return TestDaemon::NoUsers();
-  });
-  hub_.Send(ApplyMessage(1, plan_));
-  begun.WaitForNotification();
+  StartAnApplyThatWaits();
   HubMessage cancel;
   cancel.mutable_cancel()->set_task_id(1);
   hub_.Send(cancel);
-  HubMessage observe;
-  observe.mutable_task()->set_task_id(2);
-  observe.mutable_task()->set_deadline_ms(kDeadlineMs);
-  observe.mutable_task()->mutable_observe();
-  hub_.Send(observe);
-  EXPECT_TRUE(hub_.Next().result().has_facts());
+  ExpectObserves();
   hub_.Send(ApplyMessage(3, plan_, "a2"));
   const AgentMessage second = hub_.Next();
   EXPECT_EQ(second.result().task_id(), 3u);
   EXPECT_EQ(second.result().apply().outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(second.result().apply().error(),
-              HasSubstr("another apply or rollback is running"));
-  go_on.Notify();
+  EXPECT_THAT(second.result().apply().error(), Tells("msg-step-busy"));
+  go_on_.Notify();
   const AgentMessage first = NextButProgress();
   EXPECT_EQ(first.result().task_id(), 1u);
   EXPECT_EQ(first.result().apply().outcome(), ApplyResult::APPLIED);
 }
 
 TEST_F(ApplyTaskTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
-  absl::Notification begun;
-  absl::Notification go_on;
-  Start([&] {
-    begun.Notify();
-    go_on.WaitForNotification();
-    return TestDaemon::NoUsers();
-  });
-  hub_.Send(ApplyMessage(1, plan_));
-  begun.WaitForNotification();
+  StartAnApplyThatWaits();
   daemon_->BeginTerminate();
   ASSERT_TRUE(daemon_->log().WaitFor("stopping"));
-  go_on.Notify();
+  go_on_.Notify();
   EXPECT_TRUE(daemon_->Terminate().ok());
   EXPECT_THAT(daemon_->log().Lines(),
               HasSubstr("apply a1 of ada ended: APPLIED"));
@@ -450,9 +433,9 @@ TEST_F(ApplyTaskTest, UndoesWhatACrashCutOffBeforeItAttaches) {
   scenario_ = CrashedScenario();
   ASSERT_NE(scenario_->State(), before);
   Start();
-  ASSERT_EQ(told_.results_size(), 1) << told_.ShortDebugString();
-  EXPECT_EQ(told_.results(0).apply_id(), "a1");
-  EXPECT_EQ(told_.results(0).outcome(), ApplyResult::UNDONE);
+  const ApplyResult told = OnlyOne(told_);
+  EXPECT_EQ(told.apply_id(), "a1");
+  EXPECT_EQ(told.outcome(), ApplyResult::UNDONE);
   EXPECT_EQ(StateAtTheEnd(), before);
   const std::string lines = daemon_->log().Lines();
   ASSERT_THAT(lines, HasSubstr("apply a1 was cut off: UNDONE"));
@@ -468,12 +451,7 @@ TEST_F(ApplyTaskTest, AttachesAndRefusesWhenItCannotRecover) {
   const ApplyResult refused = hub_.Next().result().apply();
   EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(refused.error(), HasSubstr(journal));
-  HubMessage observe;
-  observe.mutable_task()->set_task_id(2);
-  observe.mutable_task()->set_deadline_ms(kDeadlineMs);
-  observe.mutable_task()->mutable_observe();
-  hub_.Send(observe);
-  EXPECT_TRUE(hub_.Next().result().has_facts());
+  ExpectObserves();
   EXPECT_EQ(StateAtTheEnd(), before_);
   EXPECT_THAT(daemon_->log().Lines(),
               HasSubstr("nothing is applied on this host: "));

@@ -21,7 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kTool950[] = "tests/sim/ascend950/hccn_tool_950";
-constexpr char kClassicTool[] = "tests/sim/hccn_tool";
 
 ClusterSpec OneServer(const std::string& product) {
   ClusterSpec spec;
@@ -43,11 +42,10 @@ ClusterSpec OneServer(const std::string& product) {
 class Ascend950HostTest : public testing::Test {
  protected:
   void Make(const std::vector<std::string>& faults,
-            const std::string& product = "ascend-950",
-            const std::string& tool = kTool950) {
+            const std::string& product = "ascend-950") {
     sim::SimulatedHostOptions options;
     options.root = Root();
-    options.tool = std::filesystem::absolute(tool);
+    options.tool = std::filesystem::absolute(kTool950);
     options.host = "server0";
     options.faults = faults;
     const absl::Status status =
@@ -170,26 +168,6 @@ TEST_F(Ascend950HostTest, AsksASilentDeviceNothingMore) {
   EXPECT_EQ(facts.devices(6).net_health().missing().reason(),
             Missing::TIMED_OUT);
   EXPECT_EQ(facts.devices(6).tls().value().source(), "/etc/hccn.conf");
-}
-
-TEST_F(Ascend950HostTest, NamesTheToolThatAClassicProductShouldNotHave) {
-  Make({}, "atlas-a2");
-  const HostFacts facts = Observe(NpuToolFacts::CLASSIC);
-  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::ASCEND_950);
-  EXPECT_THAT(
-      facts.devices(7).link().missing().detail(),
-      HasSubstr("this is the Ascend 950 hccn_tool, asked in the classic "
-                "command line"));
-}
-
-TEST_F(Ascend950HostTest, NamesTheClassicToolThatItShouldNotHave) {
-  Make({}, "ascend-950", kClassicTool);
-  const HostFacts facts = Observe();
-  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::CLASSIC);
-  EXPECT_THAT(
-      facts.devices(0).address().missing().detail(),
-      HasSubstr("this is the classic hccn_tool, asked in the Ascend 950 "
-                "command line"));
 }
 
 }  // namespace

@@ -4,38 +4,26 @@
 #include <string>
 #include <vector>
 
+#include "config/words/words.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
 
-TestHost::Options HostAt(const TestController& controller,
-                         const std::string& name, const TlsFiles& tls) {
-  TestHost::Options options;
-  options.controller = controller.address();
-  options.name = name;
-  options.tls = tls;
-  return options;
-}
-
 TEST(AttachTest, HostAttachesAndIsListed) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  RunningController controller(2);
+  AttachedHost host(controller, "server0");
 
   const ListHostsResponse list = controller.ListHosts();
 
@@ -47,38 +35,18 @@ TEST(AttachTest, HostAttachesAndIsListed) {
   EXPECT_GT(list.hosts(0).attached_since_ms(), 0);
   EXPECT_THAT(list.hosts(0).peer(), HasSubstr("127.0.0.1"));
   EXPECT_FALSE(list.hosts(1).attached());
-  EXPECT_TRUE(host.Status().attached());
-  EXPECT_EQ(host.Status().last_error(), "");
-}
-
-TEST(AttachTest, HostThatTheSpecDoesNotNameIsListedAsSuch) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "stranger", certificates.Host("stranger")),
-                &observer);
-  ASSERT_TRUE(host.WaitAttached());
-  const HostEntry entry = controller.Entry("stranger");
-  EXPECT_TRUE(entry.attached());
-  EXPECT_FALSE(entry.in_spec());
+  EXPECT_TRUE(host->Status().attached());
+  EXPECT_EQ(host->Status().last_error(), "");
 }
 
 TEST(AttachTest, HostThatLeavesIsListedWithTheReason) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
-  ASSERT_TRUE(host.WaitAttached());
-  host.stream().Stop();
+  RunningController controller(1);
+  AttachedHost host(controller, "server0");
+  host->stream().Stop();
   ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
   const HostEntry entry = controller.Entry("server0");
   EXPECT_FALSE(entry.attached());
-  EXPECT_EQ(entry.detached_reason(), "clusterd ended its stream");
+  EXPECT_EQ(entry.detached_reason(), Say("msg-hub-stream-ended"));
   EXPECT_GT(entry.last_seen_ms(), 0);
 }
 
@@ -96,19 +64,13 @@ grpc::StatusCode Forget(Controller::Stub& client, const std::string& host,
 }
 
 TEST(ForgetHostTest, ForgetsAHostThatHasLeftAndNoOther) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "stranger", certificates.Host("stranger")),
-                &observer);
-  ASSERT_TRUE(host.WaitAttached());
-  const auto client = Operator(certificates, controller);
+  RunningController controller(1);
+  AttachedHost host(controller, "stranger");
+  const auto client = Operator(controller.certificates, controller);
   ForgetHostResponse response;
   EXPECT_EQ(Forget(*client, "stranger", &response),
             grpc::StatusCode::FAILED_PRECONDITION);
-  host.stream().Stop();
+  host->stream().Stop();
   ASSERT_TRUE(controller.log().WaitFor("host stranger: detached"));
   EXPECT_EQ(controller.ListHosts().hosts_size(), 2);
 
@@ -121,13 +83,11 @@ TEST(ForgetHostTest, ForgetsAHostThatHasLeftAndNoOther) {
 }
 
 TEST(ForgetHostTest, SaysThatAHostOfTheSpecStaysExpected) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   ForgetHostResponse response;
   const std::string address = controller.spec().spec()->servers(0).address();
-  EXPECT_EQ(Forget(*Operator(certificates, controller), address, &response),
+  EXPECT_EQ(Forget(*Operator(controller.certificates, controller), address,
+                   &response),
             grpc::StatusCode::OK);
   EXPECT_EQ(response.host(), "server0");
   EXPECT_TRUE(response.in_spec());
@@ -135,10 +95,7 @@ TEST(ForgetHostTest, SaysThatAHostOfTheSpecStaysExpected) {
 }
 
 TEST(ForgetHostTest, IsForThoseWhoMayChangeHosts) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const auto viewer = controller.Client();
   ForgetHostResponse response;
   EXPECT_EQ(Forget(*viewer, "server0", &response),
@@ -146,52 +103,40 @@ TEST(ForgetHostTest, IsForThoseWhoMayChangeHosts) {
 }
 
 TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  RunningController controller(1);
+  AttachedHost host(controller, "server0");
   controller.Stop();
-  ASSERT_TRUE(host.WaitAttached(false));
-  EXPECT_TRUE(host.WaitError("the controller is stopping"));
+  ASSERT_TRUE(host->WaitAttached(false));
+  EXPECT_TRUE(host->WaitError(Say("msg-hub-stopping")));
   controller.Start();
-  ASSERT_TRUE(host.WaitAttached());
+  ASSERT_TRUE(host->WaitAttached());
   EXPECT_TRUE(controller.Entry("server0").attached());
 }
 
 TEST(AttachTest, SecondControllerCannotShareThePort) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   ControllerServerOptions options;
   options.listen = controller.address();
   WorkerPool pool(1, 1);
   CapturedLog log;
-  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
-                 &scheduler, &log);
-  const auto credentials = MakeServerCredentials(certificates.Controller());
+  AuditLog audit(controller.certificates.folder() + "/audit.jsonl", {1 << 20},
+                 "", &controller.scheduler, &log);
+  const auto credentials =
+      MakeServerCredentials(controller.certificates.Controller());
   ASSERT_TRUE(credentials.ok());
   const auto second = ControllerServer::Start(
       options, *credentials,
-      ControllerParts{&controller.spec(), &controller.history(), &scheduler,
-                      &pool, &log, /*hosts=*/nullptr, &controller.gate(),
-                      &audit});
+      ControllerParts{&controller.spec(), &controller.history(),
+                      &controller.scheduler, &pool, &log, /*hosts=*/nullptr,
+                      &controller.gate(), &audit});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(second.status().message()),
-              HasSubstr(controller.address()));
+  EXPECT_THAT(second.status(), HasText(controller.address()));
 }
 
 // The first stream does not answer any more, as after a power cut.
 TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
+  RunningController controller(1);
+  const TlsFiles tls = controller.certificates.Host("server0");
   RawHost first(controller.address(), tls);
   ASSERT_TRUE(first.Attach());
   RawHost second(controller.address(), tls);
@@ -202,37 +147,16 @@ TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
   EXPECT_EQ(entry.conflict(), "");
 }
 
-TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
-  RawHost first(controller.address(), tls);
-  ASSERT_TRUE(first.Attach());
-  RawHost second(controller.address(), tls);
-  ASSERT_TRUE(second.Send(RawHost::Hello("another machine", "boot")));
-  const absl::Status end = second.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(end.message()), HasSubstr("two machines"));
-  EXPECT_THAT(controller.Entry("server0").conflict(),
-              HasSubstr("another machine"));
-  EXPECT_TRUE(controller.Entry("server0").attached());
-}
-
 // Every user of the server can read both ids.
 TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
-  TestCertificates certificates;
-  PatientScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
+  OwningController<PatientScheduler> controller(1);
+  const TestHost::Options options = controller.HostAt("server0");
   MemoryObserver observer{HostFacts()};
-  TestHost real(HostAt(controller, "server0", tls), &observer);
+  TestHost real(options, &observer);
   ASSERT_TRUE(real.WaitAttached());
   for (const int64_t booted_at_s :
        {int64_t{0}, absl::ToUnixSeconds(absl::Now()), int64_t{1} << 62}) {
-    RawHost thief(controller.address(), tls);
+    RawHost thief(controller.address(), options.tls);
     AgentMessage hello =
         RawHost::Hello("machine", booted_at_s == 0 ? "boot" : "later");
     hello.mutable_hello()->set_booted_at_s(booted_at_s);
@@ -247,11 +171,8 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
 
 // A stream without a name yet must not send either.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
-  TestCertificates certificates;
-  PatientScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
+  OwningController<PatientScheduler> controller(1);
+  const TlsFiles tls = controller.certificates.Host("server0");
   RawHost first(controller.address(), tls);
   ASSERT_TRUE(first.Attach());
   RawHost second(controller.address(), tls);
@@ -262,18 +183,14 @@ TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
 }
 
 TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
-  RawHost first(controller.address(), tls);
+  RunningController controller(1);
+  TestHost::Options options = controller.HostAt("server0");
+  RawHost first(controller.address(), options.tls);
   ASSERT_TRUE(first.Attach());
   MemoryObserver observer{HostFacts()};
-  TestHost::Options options = HostAt(controller, "server0", tls);
   options.machine_id = "another machine";
   TestHost second(options, &observer);
-  EXPECT_TRUE(second.WaitError("two machines present themselves"));
+  EXPECT_TRUE(second.WaitError(RowPattern("msg-hub-two-machines")));
   // Otherwise its waits would start over after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
 }
@@ -321,10 +238,7 @@ class Watcher {
 };
 
 TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
+  RunningController controller(2);
   Watcher watcher(controller);
   ASSERT_TRUE(watcher.WaitUntilToldOnce());
   EXPECT_EQ(watcher.now().schema_version(), 1u);
@@ -335,18 +249,13 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
               ::testing::ElementsAre("server0", "server1"));
   EXPECT_FALSE(watcher.now().has_asked());
 
-  MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
-  ASSERT_TRUE(host.WaitAttached());
-  TestHost stranger(
-      HostAt(controller, "stranger", certificates.Host("stranger")), &observer);
-  ASSERT_TRUE(stranger.WaitAttached());
+  AttachedHost host(controller, "server0");
+  const AttachedHost stranger(controller, "stranger");
   ASSERT_TRUE(watcher.ReadUntil([](const ClusterNow& now) {
     return now.hosts_attached() == 1 && now.hosts_unexpected() == 1;
   }));
   EXPECT_THAT(watcher.now().away(), ::testing::ElementsAre("server1"));
-  host.stream().Stop();
+  host->stream().Stop();
   EXPECT_TRUE(watcher.ReadUntil(
       [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
   // The watcher only receives changes, however many rounds there were.
@@ -354,26 +263,17 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
 }
 
 TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const auto spec = controller.spec().spec();
   HostFacts facts = MakeHealthyHost(*spec, spec->servers(0));
   Report report;
   {
-    MemoryObserver healthy{facts};
-    TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                  &healthy);
-    ASSERT_TRUE(host.WaitAttached());
+    const AttachedHost healthy(controller, "server0", facts);
     ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
     ASSERT_EQ(report.verdict(), PASS) << report.DebugString();
   }
   facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
-  MemoryObserver broken{facts};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &broken);
-  ASSERT_TRUE(host.WaitAttached());
+  const AttachedHost broken(controller, "server0", facts);
   Watcher watcher(controller);
   ASSERT_TRUE(watcher.WaitUntilToldOnce());
   EXPECT_EQ(watcher.now().asked().newest().verdict(), PASS);
@@ -393,23 +293,17 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
 }
 
 TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   Watcher watcher(controller);
   ASSERT_TRUE(watcher.WaitUntilToldOnce());
   controller.Stop();
   const grpc::Status end = watcher.End();
   EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(end.error_message(), "the controller is stopping");
+  EXPECT_EQ(end.error_message(), Say("msg-hub-stopping"));
 }
 
 TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (int i = 0; i < 8; ++i) {
     watchers.push_back(std::make_unique<Watcher>(controller));
@@ -418,7 +312,8 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   const grpc::Status refused = Watcher(controller).End();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(),
-              HasSubstr("8 terminals watch already for tester"));
+              Tells("msg-hub-too-many-calls-of-user", 8,
+                    Worded("hub-calls-watches"), "tester"));
   watchers.pop_back();
   // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(

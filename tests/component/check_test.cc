@@ -13,16 +13,17 @@
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -35,31 +36,13 @@ HostFacts Healthy(TestController& controller, int server) {
   return MakeHealthyHost(*spec, spec->servers(server));
 }
 
-// A host that answers.
-class GoodHost {
- public:
-  GoodHost(TestCertificates* certificates, TestController* controller,
-           int server)
-      : observer_(Healthy(*controller, server)),
-        host_(MakeOptions(certificates, controller, server), &observer_) {
-    EXPECT_TRUE(host_.WaitAttached());
-  }
-
-  MemoryObserver& observer() { return observer_; }
-  TestHost& host() { return host_; }
-
- private:
-  static TestHost::Options MakeOptions(TestCertificates* certificates,
-                                       TestController* controller, int server) {
-    TestHost::Options options;
-    options.name = controller->spec().spec()->servers(server).host();
-    options.controller = controller->address();
-    options.tls = certificates->Host(options.name);
-    return options;
-  }
-
-  MemoryObserver observer_;
-  TestHost host_;
+// A host of that number, all of which is well.
+struct GoodHost : AttachedHost {
+  template <typename Clock>
+  GoodHost(OwningController<Clock>& controller, int server)
+      : AttachedHost(controller,
+                     controller.spec().spec()->servers(server).host(),
+                     Healthy(controller, server)) {}
 };
 
 // A check that runs beside the test.
@@ -85,12 +68,9 @@ class BackgroundCheck {
 };
 
 TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  GoodHost host1(&certificates, &controller, 1);
+  RunningController controller(2);
+  GoodHost host0(controller, 0);
+  GoodHost host1(controller, 1);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -107,12 +87,9 @@ TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
 }
 
 TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost host1(controller.address(), certificates.Host("server1"));
+  RunningController controller(2);
+  GoodHost host0(controller, 0);
+  RawHost host1(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(host1.Attach());
   const auto client = controller.Client();
   const auto context = NewContext();
@@ -136,11 +113,8 @@ TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
 }
 
 TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
+  RunningController controller(2);
+  GoodHost host0(controller, 0);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -155,40 +129,10 @@ TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
   EXPECT_EQ(progress.back().failed(), 1u);
 }
 
-TEST(CheckTest, FaultIsFoundOnItsHostAndDevice) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  HostFacts facts = Healthy(controller, 0);
-  facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
-  MemoryObserver observer(facts);
-  TestHost::Options options;
-  options.controller = controller.address();
-  options.name = "server0";
-  options.tls = certificates.Host("server0");
-  TestHost host(options, &observer);
-  ASSERT_TRUE(host.WaitAttached());
-
-  Report report;
-  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
-
-  EXPECT_EQ(report.verdict(), FAIL);
-  const RuleResult link = RuleOf(report, "link");
-  ASSERT_EQ(link.findings_size(), 1);
-  ASSERT_EQ(link.findings(0).subjects_size(), 1);
-  EXPECT_EQ(link.findings(0).subjects(0).host(), "server0");
-  ASSERT_EQ(link.findings(0).subjects(0).devices_size(), 1);
-  EXPECT_EQ(link.findings(0).subjects(0).devices(0), 5u);
-}
-
 TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;  // No deadline can help.
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost doomed(controller.address(), certificates.Host("server1"));
+  ManualController controller(2);  // No deadline can help.
+  GoodHost host0(controller, 0);
+  RawHost doomed(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(doomed.Attach());
 
   BackgroundCheck check(&controller);
@@ -202,11 +146,8 @@ TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
 }
 
 TEST(CheckTest, SilentHostCostsItsDeadline) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost silent(controller.address(), certificates.Host("server0"));
+  ManualController controller(1);
+  RawHost silent(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(silent.Attach());
   // Shorter than the write deadline, which may still run: the controller may
   // not know yet that the host took the task.
@@ -220,7 +161,7 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
 
   BackgroundCheck check(&controller);
   ASSERT_NE(silent.ReceiveTask(), 0u);
-  scheduler.Advance(absl::Milliseconds(kHostMs));
+  controller.scheduler.Advance(absl::Milliseconds(kHostMs));
 
   EXPECT_THAT(HostOf(check.Wait(), "server0").no_facts_reason(),
               HasSubstr("(deadlines.host)"));
@@ -263,13 +204,10 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
              std::string(kMaxHostMessageBytes + 1, 'a'));
        },
        "its connection ended: a message of "}};
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost good(&certificates, &controller, 0);
+  RunningController controller(2);
+  GoodHost good(controller, 0);
   for (const Row& row : rows) {
-    RawHost bad(controller.address(), certificates.Host("server1"));
+    RawHost bad(controller.address(), controller.certificates.Host("server1"));
     ASSERT_TRUE(bad.Attach()) << row.name;
     BackgroundCheck check(&controller);
     AgentMessage answer;
@@ -290,31 +228,10 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
   }
 }
 
-TEST(CheckTest, HostThatDoesNotKnowTheTaskIsReportedAsSuch) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost old(controller.address(), certificates.Host("server0"));
-  ASSERT_TRUE(old.Attach());
-
-  BackgroundCheck check(&controller);
-  AgentMessage answer;
-  answer.mutable_result()->set_task_id(old.ReceiveTask());
-  answer.mutable_result()->set_unsupported("what is observe?");
-  ASSERT_TRUE(old.Send(answer));
-
-  EXPECT_THAT(HostOf(check.Wait(), "server0").no_facts_reason(),
-              HasSubstr("clusterd raw does not know the task"));
-}
-
 TEST(CheckTest, HostSpeaksForNobodyElse) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  RawHost liar(controller.address(), certificates.Host("server0"));
-  RawHost victim(controller.address(), certificates.Host("server1"));
+  ManualController controller(2);
+  RawHost liar(controller.address(), controller.certificates.Host("server0"));
+  RawHost victim(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(liar.Attach());
   ASSERT_TRUE(victim.Attach());
 
@@ -343,12 +260,10 @@ TEST(CheckTest, HostSpeaksForNobodyElse) {
 }
 
 TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost other_claimant(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  GoodHost host0(controller, 0);
+  RawHost other_claimant(controller.address(),
+                         controller.certificates.Host("server0"));
   ASSERT_TRUE(other_claimant.Send(RawHost::Hello("another machine", "boot")));
   ASSERT_FALSE(other_claimant.End().ok());
 
@@ -362,11 +277,8 @@ TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
 }
 
 TEST(CheckTest, CancelledCheckStopsItsHosts) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  ManualController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   const auto client = controller.Client();
   const auto context = NewContext();
@@ -423,38 +335,9 @@ CheckRequest RequestNumber(int number) {
   return request;
 }
 
-TEST(CheckTest, DifferentChecksRunBesideEachOther) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  GoodHost host1(&certificates, &controller, 1);
-  absl::Notification gate;
-  host0.observer().HoldUntil(&gate);
-  host1.observer().HoldUntil(&gate);
-
-  const auto client = controller.Client();
-  OpenCheck first(client.get(), RequestNumber(1));
-  CheckRequest of_another;
-  of_another.add_hosts("server1");
-  OpenCheck second(client.get(), of_another);
-  // Both have asked before either is answered.
-  EXPECT_TRUE(host0.observer().WaitForBegun(1));
-  EXPECT_TRUE(host1.observer().WaitForBegun(1));
-  gate.Notify();
-
-  const std::string first_id = first.RunId();
-  EXPECT_FALSE(first_id.empty());
-  EXPECT_NE(first_id, second.RunId());
-}
-
 TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
+  RunningController controller(1);
+  GoodHost host0(controller, 0);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
 
@@ -489,11 +372,8 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   constexpr int kAtOnce = 4;
   constexpr int kWaiting = 16;
   constexpr int kPerConnection = 16;
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost silent(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost silent(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(silent.Attach());
   std::vector<std::unique_ptr<Controller::Stub>> clients;
   std::vector<std::unique_ptr<OpenCheck>> checks;
@@ -510,8 +390,8 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_EQ(refused.RunId(), "");
   const grpc::Status status = refused.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(),
-              HasSubstr("a quarter of them for spiffe://test/user/tester)"));
+  EXPECT_THAT(status.error_message(), Tells("msg-hub-queue-full", kAny, kAny,
+                                            "spiffe://test/user/tester"));
 
   // A running check leaves: the next begins, and all others move up.
   checks[0]->Cancel();
@@ -521,24 +401,21 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
 }
 
 TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host1(&certificates, &controller, 1);
+  RunningController controller(2);
+  GoodHost host1(controller, 1);
   CheckRequest request;
   request.add_hosts("server1");
+  request.mutable_selection()->add_only("link");
   Report report;
   ASSERT_TRUE(controller.Check(request, &report).ok());
   ASSERT_EQ(report.hosts_size(), 1);
   EXPECT_EQ(report.hosts(0).host(), "server1");
+  EXPECT_EQ(RuleOf(report, "link").state(), PASS);
+  EXPECT_EQ(RuleOf(report, "ip-unique").state(), SKIPPED);
 }
 
 TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   Report report;
   CheckRequest hosts;
   hosts.add_hosts("server0");
@@ -546,9 +423,8 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
   hosts.add_hosts("server9");
   const absl::Status unknown_hosts = controller.Check(hosts, &report);
   EXPECT_EQ(unknown_hosts.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(unknown_hosts.message()),
-              HasSubstr("not in the spec of cluster \"test\": server7, "
-                        "server9"));
+  EXPECT_THAT(unknown_hosts.message(),
+              Tells("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
   CheckRequest rules;
   rules.mutable_selection()->add_only("lnik");
   const absl::Status unknown_rule = controller.Check(rules, &report);
@@ -557,12 +433,9 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
 }
 
 TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost silent(controller.address(), certificates.Host("server1"));
+  RunningController controller(2);
+  GoodHost host0(controller, 0);
+  RawHost silent(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(silent.Attach());
   const auto client = controller.Client();
   const auto context = NewContext();
@@ -583,7 +456,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   EXPECT_EQ(report.verdict(), UNKNOWN);
   EXPECT_EQ(HostOf(report, "server0").state(), PASS);
   EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
-              HasSubstr("still awaited when the check was stopped"));
+              Tells("hub-still-awaited"));
 
   // The check itself continues until its client leaves it.
   AgentMessage answer;
@@ -602,11 +475,8 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
 }
 
 TEST(DescribeTest, ShowsFactsOfOneHostNow) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
+  RunningController controller(2);
+  GoodHost host0(controller, 0);
   const auto client = controller.Client();
   DescribeHostRequest request;
   DescribeHostResponse response;
@@ -677,19 +547,10 @@ WaiveRequest AskToWaive(const std::string& rule, const std::string& host) {
 }
 
 TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   HostFacts facts = Healthy(controller, 0);
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
-  MemoryObserver observer(facts);
-  TestHost::Options options;
-  options.name = "server0";
-  options.controller = controller.address();
-  options.tls = certificates.Host("server0");
-  TestHost host(options, &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  AttachedHost host(controller, "server0", facts);
   const auto link_state = [&controller] {
     Report report;
     EXPECT_TRUE(controller.Check(CheckRequest(), &report).ok());
@@ -769,7 +630,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
   // The same over a restart.
   controller.Start();
-  ASSERT_TRUE(host.WaitAttached());
+  ASSERT_TRUE(host->WaitAttached());
   EXPECT_EQ(link_state(), WARN);
   const auto again = controller.Client(Role::kOperator);
   EndWaiverRequest end;
@@ -785,11 +646,8 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
 }
 
 TEST(WaiveTest, HostsAreToldWhatCoversThem) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server1"));
+  RunningController controller(2);
+  RawHost host(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(host.Send(RawHost::Hello()));
   HubMessage message;
   ASSERT_TRUE(host.Receive(&message));

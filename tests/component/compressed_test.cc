@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -353,8 +352,7 @@ TEST_F(CompressedTest, NorDoesTheEnrolmentPort) {
 
 TEST_F(CompressedTest, NorDoesAHostsSocket) {
   const std::string path = certificates_.folder() + "/agent.sock";
-  const auto server = LocalServer::Start(path, {});
-  ASSERT_TRUE(server.ok()) << server.status();
+  const auto server = LocalServer::Start(path, {}).value();
   ExpectAllRefused(Caller::kSocket, [&] {
     return Connect("unix:" + path, grpc::experimental::LocalCredentials(UDS));
   });
@@ -430,10 +428,7 @@ TEST_F(CompressedTest, HostThatJoinsUnpacksNothingOfWhoeverAnswers) {
       "127.0.0.1:0", credentials, [&](const std::string& address) {
         return AskToJoin(address, roots, {}, patience).status();
       });
-  const TlsFiles files = certificates_.Host("server0");
-  const TlsPem pair = {TestCertificates::Text(files.ca),
-                       TestCertificates::Text(files.certificate),
-                       TestCertificates::Text(files.key)};
+  const TlsPem pair = TestCertificates::Pem(certificates_.Host("server0"));
   ExpectAnswersRefused("127.0.0.1:0", ControllersOwn(),
                        [&](const std::string& address) {
                          return AskToRenewLate(address, "test", pair).status();

@@ -5,7 +5,6 @@
 #include <string>
 #include <thread>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
@@ -15,6 +14,7 @@
 #include "daemon/process/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -30,12 +30,6 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-int PortOf(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-  return port;
-}
-
 // Dials through the proxy, and soon notices a dead connection.
 TestHost::Options ImpatientHost(const TcpProxy& proxy,
                                 TestCertificates& certificates) {
@@ -49,17 +43,14 @@ TestHost::Options ImpatientHost(const TcpProxy& proxy,
 }
 
 TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
   ControllerServerOptions options;
   options.keepalive_time = absl::Milliseconds(100);
   options.keepalive_timeout = absl::Milliseconds(100);
   options.min_ping_interval = absl::Milliseconds(10);
-  TestController controller(&certificates, 1, &scheduler, options);
-  controller.Start();
+  RunningController controller(1, options);
   TcpProxy proxy(PortOf(controller.address()));
   MemoryObserver observer{HostFacts()};
-  TestHost host(ImpatientHost(proxy, certificates), &observer);
+  TestHost host(ImpatientHost(proxy, controller.certificates), &observer);
   // On a slow machine each side may give up the other too early; then the host
   // comes back.
   const auto attached = [&] { return controller.Entry("server0").attached(); };
@@ -80,15 +71,12 @@ TEST(ConnectionTest, NoSideGivesUpOnWhatTheOtherStillWorksAt) {
 }
 
 TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
   ControllerServerOptions options;
   options.admission.rate = 1;
-  TestController controller(&certificates, 100, &scheduler, options);
-  controller.Start();
+  RunningController controller(100, options);
   const uint32_t spread_ms =
       100'000 / std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Send(RawHost::Hello()));
   HubMessage welcome;
   ASSERT_TRUE(host.Receive(&welcome));
@@ -107,15 +95,12 @@ TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
 }
 
 TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
   ControllerServerOptions options;
   options.min_ping_interval = absl::Milliseconds(10);
-  TestController controller(&certificates, 1, &scheduler, options);
-  controller.Start();
+  RunningController controller(1, options);
   TcpProxy proxy(PortOf(controller.address()));
   MemoryObserver observer{HostFacts()};
-  TestHost host(ImpatientHost(proxy, certificates), &observer);
+  TestHost host(ImpatientHost(proxy, controller.certificates), &observer);
   ASSERT_TRUE(host.WaitAttached());
   proxy.CutPresentConnections();
   // The same machine: the new stream replaces the one that the controller
@@ -182,9 +167,8 @@ TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
     if (!status.ok()) return status;
     return RuleOf(report, "roots-uniform").state();
   };
-  const auto before = rule_as(old.User("ann"));
-  ASSERT_TRUE(before.ok()) << before.status();
-  EXPECT_EQ(*before, PASS);
+  const auto before = rule_as(old.User("ann")).value();
+  EXPECT_EQ(before, PASS);
   const TlsFiles renewed = next.Controller();
   std::filesystem::rename(renewed.ca, files.ca);
   std::filesystem::rename(renewed.certificate, files.certificate);
@@ -205,10 +189,7 @@ TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
 }
 
 TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   // Never deleted: a thread of gRPC may still write to it at the end.
   static auto* const grpc_log = new CapturedLog();
   SendGrpcLogTo(grpc_log);
@@ -216,13 +197,15 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   WorkerPool pool(1, 4);
   ControllerServerOptions options;
   options.listen = controller.address();
-  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
-                 &scheduler, &log);
+  AuditLog audit(controller.certificates.folder() + "/audit.jsonl", {1 << 20},
+                 "", &controller.scheduler, &log);
   const auto listen = [&] {
     return ControllerServer::Start(
-               options, *MakeServerCredentials(certificates.Controller()),
-               {&controller.spec(), &controller.history(), &scheduler, &pool,
-                &log, /*hosts=*/nullptr, &controller.gate(), &audit})
+               options,
+               *MakeServerCredentials(controller.certificates.Controller()),
+               {&controller.spec(), &controller.history(),
+                &controller.scheduler, &pool, &log, /*hosts=*/nullptr,
+                &controller.gate(), &audit})
         .status();
   };
   const std::string port = absl::StrCat(PortOf(controller.address()));

@@ -11,12 +11,12 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "config/words/words.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
@@ -24,6 +24,7 @@
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
 #include "proto/agent_hub.grpc.pb.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
@@ -52,12 +53,9 @@ AgentStatus AskSocket(const std::string& path) {
 }
 
 TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const AgentFlags flags =
-      FlagsFor(&certificates, "server0", controller.address());
+      FlagsFor(&controller.certificates, "server0", controller.address());
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);
   ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
@@ -68,7 +66,7 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
   EXPECT_EQ(status.controller(), controller.address());
 
   EXPECT_TRUE(daemon.Terminate().ok());
-  ASSERT_TRUE(controller.log().WaitFor("clusterd ended its stream"));
+  ASSERT_TRUE(controller.log().WaitFor(Say("msg-hub-stream-ended")));
   EXPECT_NE(access(flags.socket.c_str(), F_OK), 0);
 }
 
@@ -86,13 +84,11 @@ TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
 }
 
 TEST(DaemonTest, LeavesMetricsForAnotherProgramWhereItIsTold) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  AgentFlags flags = FlagsFor(&certificates, "server0", controller.address());
+  RunningController controller(1);
+  AgentFlags flags =
+      FlagsFor(&controller.certificates, "server0", controller.address());
   flags.metrics_file = "/metrics/clusterd.prom";
-  const std::string folder = certificates.folder() + "/metrics";
+  const std::string folder = controller.certificates.folder() + "/metrics";
   ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);

@@ -7,13 +7,12 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "config/plan/setting_rows.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/words.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/process/signals.h"
 #include "daemon/process/write_time.h"
@@ -149,26 +148,8 @@ class DriftTest : public testing::Test {
   std::string Apply() {
     since_ = observer_.looks();
     const auto client = Operator();
-    ApplyPlanRequest request;
-    {
-      const auto context = NewContext();
-      const auto stream = client->Plan(context.get(), PlanRequest());
-      PlanEvent event;
-      while (stream->Read(&event)) {
-        request.set_plan_id(event.plan().plan_id());
-        request.set_digest(event.plan().digest());
-      }
-      EXPECT_TRUE(stream->Finish().ok());
-    }
-    const auto context = NewContext();
-    const auto stream = client->ApplyPlan(context.get(), request);
-    ApplyEvent event;
-    ApplyReport report;
-    while (stream->Read(&event)) {
-      if (event.has_report()) report = event.report();
-    }
-    const grpc::Status status = stream->Finish();
-    EXPECT_TRUE(status.ok()) << status.error_message();
+    const ApplyReport report =
+        ApplyOver(*client, PlanOver(*client).value()).value();
     EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED)
         << report.ShortDebugString();
     return report.apply_id();
@@ -210,7 +191,8 @@ TEST_F(DriftTest, IsShownWithBothValuesAndLeftAlone) {
   Start();
   const HostEntry entry = WaitForDrifts(1);
   const AppliedDrift& drift = entry.drift().value().drifts(0);
-  EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
+  EXPECT_EQ(drift.why(),
+            Say("plan-say-drifted", "net.core.somaxconn", 128, 65535));
   EXPECT_EQ(drift.apply_id(), apply);
   EXPECT_EQ(drift.applied_by(), "spiffe://test/user/alice/role/operator");
 

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -53,12 +52,6 @@ BlockedSignals process_signals;
 
 constexpr int kHerd = 200;
 
-int PortOf(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-  return port;
-}
-
 class HerdTest : public testing::Test {
  protected:
   HerdTest() : controller_(&certificates_, kHerd, &clock_, Options()) {
@@ -92,6 +85,13 @@ class HerdTest : public testing::Test {
     flags.enrol_port = static_cast<int>(made.enrol_port());
     flags.ca_hashes = {made.ca_hash()};
     flags.token = made.token();
+    return flags;
+  }
+  // It for that host, which has nothing yet.
+  JoinFlags LineOf(const std::string& name) {
+    JoinFlags flags = Line();
+    flags.name = name;
+    flags.root = NewRoot();
     return flags;
   }
   static std::string NewRoot() {
@@ -153,9 +153,7 @@ class HerdTest : public testing::Test {
   // Joins at an earlier time of the clock, and returns to the present.
   JoinFlags JoinedBefore(absl::Duration age) {
     clock_.Set(-age);
-    JoinFlags flags = Line();
-    flags.name = "server0";
-    flags.root = NewRoot();
+    const JoinFlags flags = LineOf("server0");
     const absl::Status joined = Join(flags);
     EXPECT_TRUE(joined.ok()) << joined;
     clock_.Set(absl::ZeroDuration());
@@ -249,9 +247,7 @@ TEST_F(HerdTest, JoinThatIsRunAgainChangesNothingAlsoWhileTheDaemonRuns) {
 }
 
 TEST_F(HerdTest, JoinChangesNothingWithoutALineBeforeIt) {
-  JoinFlags flags = Line();
-  flags.name = "server0";
-  flags.root = NewRoot();
+  const JoinFlags flags = LineOf("server0");
   AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
                          &log_);
   const absl::Status refused = Join(flags);
@@ -277,9 +273,7 @@ TEST_F(HerdTest, DaemonRenewsACertificatePastHalfOfItsLife) {
 TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
   const TlsFiles files = FilesOf(joined);
-  const TlsPem pem = {TestCertificates::Text(files.ca),
-                      TestCertificates::Text(files.certificate),
-                      TestCertificates::Text(files.key)};
+  const TlsPem pem = TestCertificates::Pem(files);
   const auto channel = grpc::CreateChannel(
       controller_.address(), MakeChannelCredentialsFromPem(pem, "test"));
   for (const CallRole& row : AllCallRoles()) {
@@ -368,12 +362,9 @@ void SendAgain(const std::string& address, const std::string& bytes) {
 TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
   const TlsFiles files = FilesOf(joined);
-  const TlsPem pem = {TestCertificates::Text(files.ca),
-                      TestCertificates::Text(files.certificate),
-                      TestCertificates::Text(files.key)};
+  const TlsPem pem = TestCertificates::Pem(files);
   TcpProxy wire(PortOf(controller_.address()));
-  const auto renewed = AskToRenewLate(wire.address(), "test", pem);
-  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  const auto renewed = AskToRenewLate(wire.address(), "test", pem).value();
   // The bytes of the wire, and the message that was in them.
   SendAgain(controller_.address(), wire.Heard());
   RenewLateRequest captured;
@@ -388,29 +379,22 @@ TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   };
   EXPECT_EQ(replay({pem.ca, pem.certificate, KeyWithPublicHalfOf(pem.key)}),
             grpc::StatusCode::UNAVAILABLE);
-  const auto pem_of = [](const TlsFiles& shown) {
-    return TlsPem{TestCertificates::Text(shown.ca),
-                  TestCertificates::Text(shown.certificate),
-                  TestCertificates::Text(shown.key)};
-  };
-  JoinFlags other = Line();
-  other.name = "server1";
-  other.root = NewRoot();
+  const JoinFlags other = LineOf("server1");
   ASSERT_TRUE(Join(other).ok());
-  EXPECT_EQ(replay(pem_of(FilesOf(other))),
+  EXPECT_EQ(replay(TestCertificates::Pem(FilesOf(other))),
             grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(replay(pem_of(certificates_.Host("server0"))),
+  EXPECT_EQ(replay(TestCertificates::Pem(certificates_.Host("server0"))),
             grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(replay(pem_of(certificates_.User("ann", Role::kAdmin))),
-            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(
+      replay(TestCertificates::Pem(certificates_.User("ann", Role::kAdmin))),
+      grpc::StatusCode::PERMISSION_DENIED);
   ListCertificatesResponse list;
   ASSERT_TRUE(Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
   EXPECT_EQ(list.certificates(0).host(), "server0");
   EXPECT_EQ(list.certificates(0).late_renewals(), 1u);
   // With the key the host gets the same bytes of a certificate again.
-  const auto again = AskToRenewLate(controller_.address(), "test", pem);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->certificate_pem(), renewed->certificate_pem());
+  const auto again = AskToRenewLate(controller_.address(), "test", pem).value();
+  EXPECT_EQ(again.certificate_pem(), renewed.certificate_pem());
 }
 
 // More of them than the controller writes down at a time.

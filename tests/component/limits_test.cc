@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -13,13 +12,11 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/component/viewer/busy_viewer.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 class LimitsTest : public testing::Test {
  protected:
@@ -28,22 +25,12 @@ class LimitsTest : public testing::Test {
   LimitsTest() : controller_(&certificates_, kServers, &scheduler_) {
     controller_.Start();
     for (int server = 0; server < kServers - 1; ++server) {
-      const auto spec = controller_.spec().spec();
-      ScriptedHost::Options options;
-      options.controller = controller_.address();
-      options.tls = certificates_.Host(absl::StrCat("server", server));
-      options.facts = MakeHealthyHost(*spec, spec->servers(server));
-      options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-      hosts_.push_back(std::make_unique<ScriptedHost>(options));
+      hosts_.push_back(std::make_unique<ScriptedHost>(
+          LowSomaxconnHost(controller_, certificates_, server)));
     }
     silent_ = std::make_unique<RawHost>(controller_.address(),
                                         certificates_.Host("server2"));
     EXPECT_TRUE(silent_->Attach());
-  }
-
-  TlsFiles User(const std::string& role) {
-    return certificates_.Issue(
-        role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)});
   }
 
   template <typename Request>
@@ -53,32 +40,11 @@ class LimitsTest : public testing::Test {
     return request;
   }
 
-  ApplyReport LastOf(grpc::ClientReader<ApplyEvent>* stream) {
-    ApplyEvent event;
-    ApplyReport report;
-    while (stream->Read(&event)) {
-      if (event.has_report()) report = event.report();
-    }
-    const grpc::Status status = stream->Finish();
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return report;
-  }
-
   // The id of an apply on the hosts that answer.
   std::string Applied(Controller::Stub* client) {
-    const auto context = NewContext();
-    const auto stream =
-        client->Plan(context.get(), Of<PlanRequest>({"server0", "server1"}));
-    PlanEvent event;
-    ApplyPlanRequest request;
-    while (stream->Read(&event)) {
-      request.set_plan_id(event.plan().plan_id());
-      request.set_digest(event.plan().digest());
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    const auto apply = NewContext();
-    const ApplyReport report =
-        LastOf(client->ApplyPlan(apply.get(), request).get());
+    const ClusterPlan plan =
+        PlanOver(*client, Of<PlanRequest>({"server0", "server1"})).value();
+    const ApplyReport report = ApplyOver(*client, plan).value();
     EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
     return report.run_id();
   }
@@ -96,7 +62,7 @@ class LimitsTest : public testing::Test {
     RollBackRequest request;
     request.set_apply_id(id);
     const auto context = NewContext();
-    return LastOf(client->RollBack(context.get(), request).get());
+    return ReportOf(*client->RollBack(context.get(), request)).value();
   }
 
   TestCertificates certificates_;
@@ -107,7 +73,7 @@ class LimitsTest : public testing::Test {
 };
 
 TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
-  const auto operators = controller_.ClientAs(User("operator"));
+  const auto operators = controller_.As("operator");
   const std::string quiet_id = Applied(operators.get());
   EXPECT_EQ(RollBack(operators.get(), quiet_id).outcome(),
             ApplyReport::SUCCEEDED);
@@ -116,14 +82,14 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   // Larger than any window.
   ASSERT_TRUE(controller_.history().Add(TestCheck(TestId(2), 32 << 20)).ok());
 
-  const TlsFiles viewer = User("viewer");
+  const TlsFiles viewer = controller_.FilesOf("viewer");
   BusyViewer busy({[&] { return controller_.ClientAs(viewer); }, "server2",
                    TestId(1), TestId(2)});
   ASSERT_TRUE(busy.HoldAll());
   const absl::Status full = busy.HoldAnotherCheck();
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
-  EXPECT_THAT(std::string(full.message()),
-              HasSubstr("a quarter of them for spiffe://test/user/viewer)"));
+  EXPECT_THAT(full.message(), Tells("msg-hub-queue-full", kAny, kAny,
+                                    "spiffe://test/user/viewer"));
   // The windows of the unread answers are shut: they leave no place.
   EXPECT_EQ(Read(controller_.ClientAs(viewer).get(), TestId(1)).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -140,25 +106,24 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   EXPECT_TRUE(judged);
   EXPECT_TRUE(check->Finish().ok());
   // The viewer still holds everything: neither waited for it.
-  EXPECT_EQ(busy.HoldAnotherCheck().code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::IsResourceExhausted(busy.HoldAnotherCheck()));
 }
 
 TEST_F(LimitsTest, NobodyEndsARunByAnIdThatItKnows) {
-  const auto operators = controller_.ClientAs(User("operator"));
+  const auto operators = controller_.As("operator");
   const std::string id = Applied(operators.get());
   AbortApplyRequest abort;
   abort.set_id(id);
   AbortApplyResponse aborted;
   for (const char* role : {"viewer", "operator"}) {
-    const auto client = controller_.ClientAs(User(role));
+    const auto client = controller_.As(role);
     EXPECT_EQ(
         client->AbortApply(NewContext().get(), abort, &aborted).error_code(),
         grpc::StatusCode::PERMISSION_DENIED)
         << role;
   }
   // Nor by a guessed id: the controller answers that it does not exist.
-  const auto admins = controller_.ClientAs(User("admin"));
+  const auto admins = controller_.As("admin");
   abort.set_id("0000000000000000");
   EXPECT_EQ(
       admins->AbortApply(NewContext().get(), abort, &aborted).error_code(),

@@ -3,61 +3,38 @@
 #include <string>
 #include <vector>
 
-#include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/scripted_host.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
 
-ScriptedHost::Options HostOptions(TestCertificates* certificates,
-                                  TestController* controller, int server) {
-  const auto spec = controller->spec().spec();
-  ScriptedHost::Options options;
-  options.controller = controller->address();
-  options.tls = certificates->Host(spec->servers(server).host());
-  options.facts = MakeHealthyHost(*spec, spec->servers(server));
-  return options;
-}
-
-absl::Status Plan(TestController* controller, const PlanRequest& request,
-                  ClusterPlan* plan, std::vector<CheckProgress>* progress) {
-  const auto client = controller->Client(Role::kOperator);
-  const auto context = NewContext();
-  const auto stream = client->Plan(context.get(), request);
-  PlanEvent event;
-  while (stream->Read(&event)) {
-    if (event.has_progress()) progress->push_back(event.progress());
-    if (event.has_plan()) *plan = event.plan();
-  }
-  return ToAbslStatus(stream->Finish());
+absl::StatusOr<ClusterPlan> Plan(
+    TestController& controller, const PlanRequest& request = {},
+    std::vector<CheckProgress>* progress = nullptr) {
+  return PlanOver(*controller.Client(Role::kOperator), request, progress);
 }
 
 TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 3, &scheduler);
-  controller.Start();
-  ScriptedHost::Options wrong = HostOptions(&certificates, &controller, 0);
-  wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-  ScriptedHost host0(wrong);
-  ScriptedHost host1(HostOptions(&certificates, &controller, 1));
+  RunningController controller(3);
+  ScriptedHost host0(LowSomaxconnHost(controller, controller.certificates, 0));
+  ScriptedHost host1(HealthyHost(controller, controller.certificates, 1));
 
-  ClusterPlan plan;
   std::vector<CheckProgress> progress;
-  ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
+  const ClusterPlan plan = Plan(controller, {}, &progress).value();
 
   ASSERT_EQ(plan.hosts_size(), 3) << plan.DebugString();
   ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
@@ -94,31 +71,12 @@ class LimitedHistoryTest : public testing::Test {
     controller_ = std::make_unique<TestController>(
         &certificates_, 1, &scheduler_, ControllerServerOptions(), limits);
     controller_->Start();
-    ScriptedHost::Options wrong =
-        HostOptions(&certificates_, controller_.get(), 0);
-    wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-    host_ = std::make_unique<ScriptedHost>(wrong);
+    host_ = std::make_unique<ScriptedHost>(
+        LowSomaxconnHost(*controller_, certificates_, 0));
   }
-  ClusterPlan MakePlan() {
-    ClusterPlan plan;
-    std::vector<CheckProgress> progress;
-    const absl::Status made =
-        Plan(controller_.get(), PlanRequest(), &plan, &progress);
-    EXPECT_TRUE(made.ok()) << made;
-    return plan;
-  }
+  ClusterPlan MakePlan() { return Plan(*controller_).value(); }
   absl::Status Apply(const ClusterPlan& plan) {
-    const auto client = controller_->ClientAs(certificates_.Issue(
-        "alice", {"spiffe://test/user/alice/role/operator"}));
-    ApplyPlanRequest request;
-    request.set_plan_id(plan.plan_id());
-    request.set_digest(plan.digest());
-    const auto context = NewContext();
-    const auto stream = client->ApplyPlan(context.get(), request);
-    ApplyEvent event;
-    while (stream->Read(&event)) {
-    }
-    return ToAbslStatus(stream->Finish());
+    return ApplyOver(*controller_->Client(Role::kOperator), plan).status();
   }
 
   TestCertificates certificates_;
@@ -151,74 +109,31 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
   MakePlan();
   const absl::Status refused = Apply(older);
   EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("keeps it no more (the oldest make room"));
+  EXPECT_THAT(refused.message(), Tells("msg-change-plan-not-kept"));
   EXPECT_TRUE(host_->tasks().empty());
 }
 
-TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  ScriptedHost host(HostOptions(&certificates, &controller, 0));
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
-  ASSERT_FALSE(plan.hosts().empty());
-  for (const HostPlan& host : plan.hosts()) {
-    EXPECT_TRUE(host.steps().empty()) << host.DebugString();
-    EXPECT_TRUE(host.blocked().empty()) << host.DebugString();
-  }
-}
-
-TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  PlanRequest request;
-  request.add_hosts("stranger");
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  const absl::Status status = Plan(&controller, request, &plan, &progress);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("stranger"));
-}
-
 TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   PlanRequest request;
   request.add_only("sysctl");
   request.add_only("gatewya");
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  const absl::Status refused = Plan(&controller, request, &plan, &progress);
+  const absl::Status refused = Plan(controller, request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("did you mean \"gateway\"?"));
+  EXPECT_THAT(refused.message(), Tells("did-you-mean", "gateway"));
   request.mutable_only()->RemoveLast();
-  ASSERT_TRUE(Plan(&controller, request, &plan, &progress).ok());
+  const ClusterPlan plan = Plan(controller, request).value();
   EXPECT_THAT(plan.only(), testing::ElementsAre("sysctl"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
 }
 
 TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   PlanRequest request;
   request.mutable_network_namespace()->set_container("--help");
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  absl::Status status = Plan(&controller, request, &plan, &progress);
+  absl::Status status = Plan(controller, request).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("container \"--help\" is not a valid name"));
+  EXPECT_THAT(status.message(), Tells("value-netns-container", "--help"));
   CheckRequest check;
   check.mutable_network_namespace()->set_path("/proc/1/../../etc");
   Report report;
@@ -232,10 +147,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
 }
 
 TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   // Larger than any window.
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), 32 << 20)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
@@ -252,8 +164,8 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(),
-              HasSubstr("4 entries of the history are being read "
-                        "already for tester"));
+              Tells("msg-hub-too-many-calls-of-user", 4,
+                    Worded("hub-calls-records"), "tester"));
   readings.clear();
   // The controller notices it in its own time.
   EXPECT_TRUE(WaitUntil([&] {
@@ -264,10 +176,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
 
 TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
   constexpr int kBytes = 32 << 20;
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  ManualController controller(1);
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), kBytes)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
   const auto client = controller.Client();
@@ -283,30 +192,11 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   // All are still attached.
-  scheduler.Advance(WriteTimeFor(2 * kBytes));
+  controller.scheduler.Advance(WriteTimeFor(2 * kBytes));
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();
   })) << status.error_message();
-}
-
-TEST(PlanTest, ChecksAreKeptToo) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  ScriptedHost host(HostOptions(&certificates, &controller, 0));
-  Report report;
-  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
-  ListHistoryResponse list;
-  const grpc::Status listed =
-      controller.Client()->ListHistory(NewContext().get(), {}, &list);
-  ASSERT_TRUE(listed.ok()) << listed.error_message();
-  ASSERT_EQ(list.entries_size(), 1);
-  EXPECT_EQ(list.entries(0).id(), report.run_id());
-  EXPECT_EQ(list.entries(0).kind(), HISTORY_CHECK);
-  EXPECT_EQ(list.entries(0).actor(), "spiffe://test/user/tester");
-  EXPECT_EQ(list.entries(0).outcome(), "pass");
 }
 
 }  // namespace

@@ -24,11 +24,11 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/hanging_disk.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -99,12 +99,8 @@ class RefusedIdentityTest : public testing::Test {
   }
 
   void AttachHosts() {
-    const auto spec = controller_.spec().spec();
-    ScriptedHost::Options options;
-    options.controller = controller_.address();
-    options.tls = certificates_.Host("server0");
-    options.facts = MakeHealthyHost(*spec, spec->servers(0));
-    options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+    ScriptedHost::Options options =
+        LowSomaxconnHost(controller_, certificates_, 0);
     options.way = ScriptedHost::Way::kIsSilent;
     changing_ = std::make_unique<ScriptedHost>(options);
     silent_ = std::make_unique<RawHost>(controller_.address(),
@@ -144,19 +140,10 @@ class RefusedIdentityTest : public testing::Test {
   }
 
   ApplyPlanRequest Planned() {
-    const auto client = controller_.Client(Role::kOperator);
     PlanRequest plan;
     plan.add_hosts("server0");
-    const auto context = NewContext();
-    const auto stream = client->Plan(context.get(), plan);
-    PlanEvent event;
-    ApplyPlanRequest request;
-    while (stream->Read(&event)) {
-      request.set_plan_id(event.plan().plan_id());
-      request.set_digest(event.plan().digest());
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    return request;
+    return ApplyOf(
+        PlanOver(*controller_.Client(Role::kOperator), plan).value());
   }
 
   // The id of an apply that has been made.
@@ -166,11 +153,7 @@ class RefusedIdentityTest : public testing::Test {
     const auto stream = client->ApplyPlan(context.get(), Planned());
     EXPECT_TRUE(changing_->WaitForTasks(1));
     changing_->Finish(ApplyResult::APPLIED);
-    ApplyEvent event;
-    std::string id;
-    while (stream->Read(&event)) id = event.report().run_id();
-    EXPECT_TRUE(stream->Finish().ok());
-    return id;
+    return ReportOf(*stream).value().run_id();
   }
 
   // A request whose stream only the gate ends. A stream of a new kind ends
@@ -352,7 +335,7 @@ TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
   }
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(Rendered(locked).not_on_disk(),
-              AllOf(HasSubstr("the lock is in memory alone"),
+              AllOf(Tells("hub-lock-in-memory"),
                     HasSubstr("the disk has not taken it in 3s")));
   // The controller writes delayed entries before it ends.
   EXPECT_EQ(Audited("Lock", "done"), 1);

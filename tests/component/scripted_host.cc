@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -130,6 +131,24 @@ void ScriptedHost::Finish(ApplyResult::Outcome outcome) {
   const std::vector<Task> all = tasks();
   ASSERT_FALSE(all.empty());
   AnswerChange(all.back(), outcome);
+}
+
+ScriptedHost::Options HealthyHost(TestController& controller,
+                                  TestCertificates& certificates, int server) {
+  const auto spec = controller.spec().spec();
+  ScriptedHost::Options options;
+  options.controller = controller.address();
+  options.tls = certificates.Host(spec->servers(server).host());
+  options.facts = MakeHealthyHost(*spec, spec->servers(server));
+  return options;
+}
+
+ScriptedHost::Options LowSomaxconnHost(TestController& controller,
+                                       TestCertificates& certificates,
+                                       int server) {
+  ScriptedHost::Options options = HealthyHost(controller, certificates, server);
+  options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  return options;
 }
 
 }  // namespace clusterd

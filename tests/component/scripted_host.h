@@ -13,6 +13,8 @@
 #include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 
 namespace clusterd {
@@ -64,6 +66,14 @@ class ScriptedHost {
   std::vector<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // Last: uses everything above.
 };
+
+// A host of that number in the controller's spec: healthy, or with a somaxconn
+// that a plan corrects.
+ScriptedHost::Options HealthyHost(TestController& controller,
+                                  TestCertificates& certificates, int server);
+ScriptedHost::Options LowSomaxconnHost(TestController& controller,
+                                       TestCertificates& certificates,
+                                       int server);
 
 }  // namespace clusterd
 

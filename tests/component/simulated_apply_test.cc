@@ -8,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -38,7 +37,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr char kTool[] = "tests/sim/hccn_tool";
 constexpr char kSpec[] = "config/examples/two-servers.yaml";
@@ -201,34 +199,6 @@ class SimulatedApplyTest : public testing::Test {
   std::unique_ptr<Applier> applier_;
 };
 
-TEST_F(SimulatedApplyTest, BringsAServerToItsSpecAndBackByteForByte) {
-  Make({"3:address=192.168.9.9", "5:stored_address=192.168.9.8",
-        "6:detect=0.0.0.0", "host:somaxconn=128", "host:syn_backlog=256",
-        "host:reserved_ports=none", "host:persistent=none"});
-  const auto before = State();
-  const HostPlan plan = Plan();
-  ASSERT_THAT(plan.steps(), Not(IsEmpty()));
-  ASSERT_THAT(plan.blocked(), IsEmpty()) << plan.blocked(0).DebugString();
-  std::set<std::string> settings;
-  bool rewrites = false;
-  for (const PlanStep& step : plan.steps()) {
-    settings.insert(step.setting());
-    rewrites = rewrites || IsRewrite(step);
-  }
-  EXPECT_EQ(settings, (std::set<std::string>{kAddressSetting, kDetectSetting,
-                                             kRunningSetting, kAtBootSetting}));
-  EXPECT_TRUE(rewrites);
-
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
-  EXPECT_THAT(Plan().steps(), IsEmpty()) << Plan().DebugString();
-  const auto back = RollBack();
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK) << back->DebugString();
-  EXPECT_THAT(DifferencesFrom(before), IsEmpty());
-}
-
 TEST_F(SimulatedApplyTest, SetsASwitchWithoutAKeyByTheFirstPlan) {
   if (!sim::MayEnterPrivately()) GTEST_SKIP() << "needs mount namespaces";
   Make({"2:tls=1", "2:tls=absent"});
@@ -316,9 +286,8 @@ TEST_F(SimulatedApplyTest, SetsOneGatewayPerFourOfAnA1ServerAndNoMore) {
   EXPECT_EQ(StepText(plan.steps(1)),
             "device 4: gateway none -> 192.168.100.254");
   EXPECT_EQ(plan.blocked_size(), 6);
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+  const auto applied = Apply(plan).value();
+  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.DebugString();
   EXPECT_THAT(Plan().steps(), IsEmpty());
   EXPECT_THAT(ReadConf(), HasSubstr("gateway_0=192.168.100.254"));
   EXPECT_THAT(ReadConf(), HasSubstr("gateway_4=192.168.100.254"));
@@ -334,9 +303,8 @@ TEST_F(SimulatedApplyTest, APlannedAddressOfADeviceWithDhcpUndoesNothingElse) {
   EXPECT_EQ(plan.steps(0).target().device(), 5u);
   ASSERT_GE(plan.blocked_size(), 1);
   EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("udhcpc_enable_3"));
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+  const auto applied = Apply(plan).value();
+  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.DebugString();
 }
 
 TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
@@ -356,42 +324,6 @@ TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
   EXPECT_EQ(plan.steps(1).target().device(), 3u);
   // Routes of the device alone, which it says of every change.
   EXPECT_EQ(plan.steps(1).consequences_size(), 1);
-}
-
-TEST_F(SimulatedApplyTest, UndoesAllWhenADeviceHangsHalfWay) {
-  Make(
-      {"3:address=192.168.9.9", "6:address=192.168.9.7", "host:somaxconn=128"});
-  const HostPlan plan = Plan();
-  runner_.EndSoon("-i 6 -ip -s");
-  // The devices can be read, and the second change never returns.
-  ASSERT_TRUE(sim::AddFaults(root_, {"6:state=hang.set=1"}).ok());
-  const auto before = State();
-  const auto undone = Apply(plan);
-  ASSERT_TRUE(undone.ok()) << undone.status();
-  EXPECT_EQ(undone->outcome(), ApplyResult::UNDONE) << undone->DebugString();
-  EXPECT_THAT(undone->error(), HasSubstr("device 6"));
-  EXPECT_THAT(DifferencesFrom(before), IsEmpty());
-}
-
-TEST_F(SimulatedApplyTest, RefusesWhileAProcessHoldsADeviceThatWouldChange) {
-  Make({"3:address=192.168.9.9"});
-  const HostPlan plan = Plan();
-  const int other =
-      open((root_ + "/dev/davinci4").c_str(), O_RDONLY | O_CLOEXEC);
-  const int same =
-      open((root_ + "/dev/davinci3").c_str(), O_RDONLY | O_CLOEXEC);
-  ASSERT_GE(other, 0);
-  ASSERT_GE(same, 0);
-  const auto refused = Apply(plan);
-  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr(absl::StrCat("device 3 is in use by process ", getpid(),
-                                     " (")));
-  close(same);
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
-  close(other);
 }
 
 TEST_F(SimulatedApplyTest, RefusesWhenTheServerMovedSinceThePlan) {

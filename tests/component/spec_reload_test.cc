@@ -12,12 +12,14 @@
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -34,10 +36,7 @@ GetSpecResponse GetSpec(TestController& controller) {
 }
 
 TEST(SpecReloadTest, GoodSpecTakesOver) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const GetSpecResponse before = GetSpec(controller);
   EXPECT_EQ(before.spec().servers_size(), 1);
   EXPECT_EQ(before.path(), controller.spec_path());
@@ -55,10 +54,7 @@ TEST(SpecReloadTest, GoodSpecTakesOver) {
 }
 
 TEST(SpecReloadTest, BadSpecIsRefusedWithEveryMistakeAndTheOldOneStays) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   std::ofstream(controller.spec_path()) << "version: 1\nnmae: test\n"
                                            "product: abacus\n";
 
@@ -74,10 +70,7 @@ TEST(SpecReloadTest, BadSpecIsRefusedWithEveryMistakeAndTheOldOneStays) {
 }
 
 TEST(SpecReloadTest, SpecThatIsGoneIsRefusedAndGoodOneEndsTheRefusal) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const std::string text = SpecToYaml(*controller.spec().spec());
   ASSERT_EQ(std::remove(controller.spec_path().c_str()), 0);
   EXPECT_EQ(controller.spec().Reload().code(), absl::StatusCode::kNotFound);
@@ -85,20 +78,6 @@ TEST(SpecReloadTest, SpecThatIsGoneIsRefusedAndGoodOneEndsTheRefusal) {
   std::ofstream(controller.spec_path()) << text;
   EXPECT_TRUE(controller.spec().Reload().ok());
   EXPECT_EQ(GetSpec(controller).refused(), "");
-}
-
-TEST(SpecReloadTest, SpecOfAnotherClusterIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  ClusterSpec other = *controller.spec().spec();
-  other.set_name("prod");
-  std::ofstream(controller.spec_path()) << SpecToYaml(other);
-  const absl::Status refused = controller.spec().Reload();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("name \"prod\" is not this controller's cluster"));
-  EXPECT_EQ(controller.spec().spec()->name(), "test");
 }
 
 // A schedule and a notifier, whose program writes its input to a file.
@@ -121,34 +100,27 @@ std::string ScheduleTo(const std::string& file) {
 }
 
 TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const std::string file = certificates.folder() + "/news.json";
+  ManualController controller(1);
+  const std::string file = controller.certificates.folder() + "/news.json";
   std::ofstream(controller.spec_path()) << ScheduleTo(file);
   controller.ReadSpecAgain();
   const auto spec = controller.spec().spec();
   HostFacts facts = MakeHealthyHost(*spec, spec->servers(0));
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4);
   MemoryObserver observer(facts);
-  TestHost::Options options;
-  options.name = "server0";
-  options.controller = controller.address();
-  options.tls = certificates.Host("server0");
-  TestHost host(options, &observer);
+  TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
   // The test's time runs so fast that a message may seem too late, and the host
   // is between two streams: the next check finds it. While a check's own
   // deadlines run, time moves in single steps: other timers look the same, and
   // end only by time.
-  int idle = scheduler.pending();
+  int idle = controller.scheduler.pending();
   int looks = 0;
   ASSERT_TRUE(WaitUntil([&] {
-    const bool is_idle = scheduler.pending() <= idle;
-    if (is_idle) idle = scheduler.pending();
+    const bool is_idle = controller.scheduler.pending() <= idle;
+    if (is_idle) idle = controller.scheduler.pending();
     if (is_idle || ++looks % 200 == 0) {
-      scheduler.Advance(absl::Seconds(10));
+      controller.scheduler.Advance(absl::Seconds(10));
       controller.pool().Drain();
     }
     return absl::StrContains(controller.log().Lines(), "backlogs: fail");
@@ -184,9 +156,9 @@ TEST(SpecReloadTest, RuleOfAScheduleThatDoesNotExistIsRefusedAtItsPlace) {
       << "schedule:\n  - name: a\n    every: 1m\n    only: lnk\n";
   const absl::Status refused = controller.spec().Reload();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr(": schedule[0].only: rule \"lnk\" does not exist, "
-                        "did you mean \"link\"?"));
+  EXPECT_THAT(refused.message(),
+              Tells("msg-spec-no-such-rule", "schedule[0].only", "\"lnk\"",
+                    Worded("did-you-mean", "link")));
 }
 
 }  // namespace

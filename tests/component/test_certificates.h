@@ -41,6 +41,10 @@ class TestCertificates {
 
   // The content of one of the files.
   static std::string Text(const std::string& path);
+  // All of them, also if they are not valid now.
+  static TlsPem Pem(const TlsFiles& files) {
+    return {Text(files.ca), Text(files.certificate), Text(files.key)};
+  }
 
  private:
   const std::string cluster_;

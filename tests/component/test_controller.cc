@@ -165,6 +165,11 @@ void UnreadRecord::WaitForOne() {
   EXPECT_TRUE(queue_.Next(&tag, &ok));
 }
 
+TlsFiles TestController::FilesOf(const std::string& role) {
+  return certificates_->Issue(
+      role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)});
+}
+
 ListHostsResponse TestController::ListHosts() {
   ListHostsResponse response;
   const grpc::Status status =
@@ -201,6 +206,46 @@ absl::Status TestController::Check(const CheckRequest& request, Report* report,
   const absl::Status status = ToAbslStatus(stream->Finish());
   EXPECT_EQ(reports, status.ok() ? 1 : 0);
   return status;
+}
+
+absl::StatusOr<ClusterPlan> PlanOver(Controller::Stub& client,
+                                     const PlanRequest& request,
+                                     std::vector<CheckProgress>* progress) {
+  const auto context = NewContext();
+  const auto stream = client.Plan(context.get(), request);
+  ClusterPlan plan;
+  for (PlanEvent event; stream->Read(&event);) {
+    if (event.has_plan()) plan = event.plan();
+    if (event.has_progress() && progress != nullptr) {
+      progress->push_back(event.progress());
+    }
+  }
+  const absl::Status status = ToAbslStatus(stream->Finish());
+  if (!status.ok()) return status;
+  return plan;
+}
+
+ApplyPlanRequest ApplyOf(const ClusterPlan& plan) {
+  ApplyPlanRequest request;
+  request.set_plan_id(plan.plan_id());
+  request.set_digest(plan.digest());
+  return request;
+}
+
+absl::StatusOr<ApplyReport> ReportOf(grpc::ClientReader<ApplyEvent>& stream) {
+  ApplyReport report;
+  for (ApplyEvent event; stream.Read(&event);) {
+    if (event.has_report()) report = event.report();
+  }
+  const absl::Status status = ToAbslStatus(stream.Finish());
+  if (!status.ok()) return status;
+  return report;
+}
+
+absl::StatusOr<ApplyReport> ApplyOver(Controller::Stub& client,
+                                      const ClusterPlan& plan) {
+  const auto context = NewContext();
+  return ReportOf(*client.ApplyPlan(context.get(), ApplyOf(plan)));
 }
 
 RuleResult RuleOf(const Report& report, const std::string& rule) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/controller_server.h"
@@ -75,6 +76,11 @@ class TestController {
   // A new connection of the user "tester".
   std::unique_ptr<Controller::Stub> Client(Role role = Role::kViewer);
   std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files);
+  // The user whose name is its role.
+  TlsFiles FilesOf(const std::string& role);
+  std::unique_ptr<Controller::Stub> As(const std::string& role) {
+    return ClientAs(FilesOf(role));
+  }
 
   // One call each, over a connection of its own, with a deadline.
   ListHostsResponse ListHosts();
@@ -100,6 +106,22 @@ class TestController {
   std::unique_ptr<ControllerServer> server_;
   const HeldPort port_;
 };
+
+// The plan of a call that is read to its end; its progress is added to
+// `progress`.
+absl::StatusOr<ClusterPlan> PlanOver(
+    Controller::Stub& client, const PlanRequest& request = {},
+    std::vector<CheckProgress>* progress = nullptr);
+ApplyPlanRequest ApplyOf(const ClusterPlan& plan);
+// The report of an apply or a rollback that is read to its end.
+absl::StatusOr<ApplyReport> ReportOf(grpc::ClientReader<ApplyEvent>& stream);
+absl::StatusOr<ApplyReport> ApplyOver(Controller::Stub& client,
+                                      const ClusterPlan& plan);
+
+// The port of HOST:PORT.
+inline int PortOf(const std::string& address) {
+  return std::stoi(address.substr(address.rfind(':') + 1));
+}
 
 // The process that serves the enrolment port: this process's one child.
 std::string EnrolmentProcess();

@@ -89,12 +89,6 @@ std::string CallHeaders(const char* path = kDescribeHost) {
       Literal("content-type", "application/grpc"), Literal("te", "trailers"));
 }
 
-int Port(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-  return port;
-}
-
 sockaddr_in Loopback(int last, int port) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -110,7 +104,7 @@ class HalfHello {
   HalfHello(const std::string& address, int last)
       : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     const sockaddr_in from = Loopback(last, 0);
-    const sockaddr_in to = Loopback(1, Port(address));
+    const sockaddr_in to = Loopback(1, PortOf(address));
     EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof(from)),
               0);
     EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)),
@@ -152,7 +146,7 @@ class RawConnection {
     const int held_bytes = 64 << 10;
     setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &held_bytes, sizeof(held_bytes));
     const sockaddr_in from = Loopback(last, 0);
-    const sockaddr_in to = Loopback(1, Port(address));
+    const sockaddr_in to = Loopback(1, PortOf(address));
     EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof(from)),
               0);
     EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)),

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
@@ -19,7 +19,6 @@ namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -30,14 +29,6 @@ std::string WhyNoMounts() {
                   "-o", "size=4k", "clusterd-e2e", "/mnt"});
   if (result.exit_status == 0) return "";
   return absl::StrCat("no mounts of one's own here: ", result.standard_error);
-}
-
-// Starts clusterd with private mounts that `script` makes; `$0` in it is the
-// server's root folder.
-std::vector<std::string> WithMounts(const std::string& script,
-                                    const std::string& root) {
-  return {"/usr/bin/unshare",       "--mount", "/bin/sh", "-ec",
-          script + "\nexec \"$@\"", root};
 }
 
 // Returns one host's answer; fails unless it left all hosts well.
@@ -70,8 +61,7 @@ TEST(LyingToolTest, IsNotBelievedAndTheRestIsTakenBack) {
   cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
                             "3:lies=1", "host:somaxconn=128"});
   cluster.Break("server1", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ChangeOutcome outcome = cluster.Apply();
   const ApplyResult result = ExpectTakenBack(cluster, outcome, before);
@@ -85,8 +75,7 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
   ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
                             "3:state=hang.set=1"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
@@ -98,8 +87,7 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
 TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"3:detect=none"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const pid_t clusterd = cluster.host("server0").pid();
   DeviceGate gate(cluster.Root("server0"));
@@ -120,109 +108,99 @@ TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("10s")));
 }
 
-TEST(ReadOnlyFileTest, ThatIsHccnConfIsNamedAndTheRestIsTakenBack) {
-  const std::string why = WhyNoMounts();
-  if (!why.empty()) GTEST_SKIP() << why;
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
-  cluster.LaunchWith(
-      "server0",
-      WithMounts("mount --bind \"$0/etc/hccn.conf\" \"$0/etc/hccn.conf\"\n"
-                 "mount -o remount,bind,ro \"$0/etc/hccn.conf\"",
-                 cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+// One server whose clusterd has mounts of its own.
+class MountTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = WhyNoMounts();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+
+  // Plans and applies. `script` makes the mounts; `$0` in it is the server's
+  // root folder.
+  ApplyResult ApplyWith(const std::string& script,
+                        std::vector<std::string> faults = {}) {
+    faults.insert(faults.begin(),
+                  {"host:somaxconn=128", "3:address=192.168.9.9"});
+    cluster_.Break("server0", faults);
+    cluster_.LaunchWith("server0",
+                        {"/usr/bin/unshare", "--mount", "/bin/sh", "-ec",
+                         script + "\nexec \"$@\"", cluster_.Root("server0")});
+    cluster_.StartAllAndPlan();
+    before_ = cluster_.Server("server0");
+    return Apply();
+  }
+  ApplyResult Apply() {
+    return ExpectTakenBack(cluster_, cluster_.Apply(), before_);
+  }
+
+ private:
+  ChangeCluster cluster_{1};
+  ServerState before_;
+};
+
+std::string ReadOnly(const std::string& path) {
+  return absl::StrReplaceAll(
+      "mount --bind \"$0PATH\" \"$0PATH\"\n"
+      "mount -o remount,bind,ro \"$0PATH\"",
+      {{"PATH", path}});
+}
+
+using ReadOnlyFileTest = MountTest;
+
+TEST_F(ReadOnlyFileTest, ThatIsHccnConfIsNamedAndTheRestIsTakenBack) {
+  const ApplyResult result = ApplyWith(ReadOnly("/etc/hccn.conf"));
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
   EXPECT_THAT(result.error(),
               AllOf(HasSubstr("device 3"), HasSubstr("hccn.conf")));
 }
 
-TEST(ReadOnlyFileTest, ThatIsOurSysctlFileIsNamedAndTheRestIsTakenBack) {
-  const std::string why = WhyNoMounts();
-  if (!why.empty()) GTEST_SKIP() << why;
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"host:somaxconn=128", "host:persistent=none",
-                            "3:address=192.168.9.9"});
-  cluster.LaunchWith(
-      "server0",
-      WithMounts("mount --bind \"$0/etc/sysctl.d\" \"$0/etc/sysctl.d\"\n"
-                 "mount -o remount,bind,ro \"$0/etc/sysctl.d\"",
-                 cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+TEST_F(ReadOnlyFileTest, ThatIsOurSysctlFileIsNamedAndTheRestIsTakenBack) {
+  const ApplyResult result =
+      ApplyWith(ReadOnly("/etc/sysctl.d"), {"host:persistent=none"});
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
   EXPECT_THAT(result.error(), AllOf(HasSubstr("/etc/sysctl.d"),
                                     HasSubstr("Read-only file system")));
 }
 
 // A file system of one page for a folder of /var/lib/clusterd.
-std::vector<std::string> WithSmallDisk(const std::string& folder, bool is_full,
-                                       const std::string& root) {
+std::string SmallDisk(const std::string& folder, bool is_full) {
   const std::string at = absl::StrCat("\"$0/var/lib/clusterd", folder, "\"");
   std::string script =
       absl::StrCat("mkdir -p -m 700 ", at,
                    "\nmount -t tmpfs -o size=4k,mode=0700 clusterd-e2e ", at);
-  if (is_full)
+  if (is_full) {
     absl::StrAppend(&script, "\nhead -c 4096 /dev/zero >", at, "/full");
-  return WithMounts(script, root);
+  }
+  return script;
 }
 
-TEST(FullDiskTest, RefusesWhereTheAuditFileCannotGrow) {
-  const std::string why = WhyNoMounts();
-  if (!why.empty()) GTEST_SKIP() << why;
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
-  cluster.LaunchWith(
-      "server0", WithSmallDisk("", /*is_full=*/true, cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+using FullDiskTest = MountTest;
+
+TEST_F(FullDiskTest, RefusesWhereTheAuditFileCannotGrow) {
+  const ApplyResult result = ApplyWith(SmallDisk("", /*is_full=*/true));
   EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(result.error(), AllOf(HasSubstr("audit.jsonl"),
                                     HasSubstr("No space left on device")));
 }
 
-TEST(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
-  const std::string why = WhyNoMounts();
-  if (!why.empty()) GTEST_SKIP() << why;
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
-  cluster.LaunchWith("server0", WithSmallDisk("/apply", /*is_full=*/true,
-                                              cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+TEST_F(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
+  const ApplyResult result = ApplyWith(SmallDisk("/apply", /*is_full=*/true));
   EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(result.error(), AllOf(HasSubstr("No space left on device"),
                                     HasSubstr(".journal")));
   // Once more: a failed start must not block the next one.
-  const ApplyResult again = ExpectTakenBack(cluster, cluster.Apply(), before);
-  EXPECT_THAT(again.error(), HasSubstr("No space left on device"));
+  EXPECT_THAT(Apply().error(), HasSubstr("No space left on device"));
 }
 
-TEST(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
-  const std::string why = WhyNoMounts();
-  if (!why.empty()) GTEST_SKIP() << why;
-  ChangeCluster cluster(1);
+TEST_F(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
   // Room for the beginning of the journal, and not for so many steps.
-  std::vector<std::string> faults = {"host:somaxconn=128",
-                                     "3:address=192.168.9.9"};
+  std::vector<std::string> faults;
   for (int device = 0; device < 8; ++device) {
     faults.push_back(absl::StrCat(device, ":detect=none"));
   }
-  cluster.Break("server0", faults);
-  cluster.LaunchWith("server0", WithSmallDisk("/apply", /*is_full=*/false,
-                                              cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+  const ApplyResult result =
+      ApplyWith(SmallDisk("/apply", /*is_full=*/false), faults);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
   EXPECT_THAT(result.error(),
               AllOf(HasSubstr("journal"), HasSubstr("No space left")));

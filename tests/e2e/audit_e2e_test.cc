@@ -1,7 +1,6 @@
 // Audit files of the real programs. An apply leaves lines on both sides, each
 // side keeps the other's newest, and clusterctl finds altered or cut files.
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
 #include "tests/e2e/process.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -25,16 +25,11 @@ using ::testing::HasSubstr;
 
 constexpr char kAdmin[] = "spiffe://demo/user/admin/role/admin";
 
-std::string Content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 // "WHO WHAT SUBJECT: RESULT" of each line.
 std::vector<std::string> Told(const std::string& path) {
   std::vector<std::string> told;
   for (const absl::string_view line :
-       absl::StrSplit(Content(path), '\n', absl::SkipEmpty())) {
+       absl::StrSplit(TextOfFile(path), '\n', absl::SkipEmpty())) {
     const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
     told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
                                 entry.subject(), ": ", entry.result()));
@@ -79,7 +74,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   const ProcessResult intact = verify({host, "--of", "server0"});
   EXPECT_EQ(intact.exit_status, 0) << intact.standard_output;
   const auto known = [&] {
-    return VerifyAudit(std::vector<AuditText>{{"host", Content(host)}}, {})
+    return VerifyAudit(std::vector<AuditText>{{"host", TextOfFile(host)}}, {})
         .known.newest;
   };
   const std::string other(kControllerFile);
@@ -88,7 +83,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_EQ(verify({controller, "--head", head}).exit_status, 0);
 
   const std::string copy = cluster.folder() + "/copy.jsonl";
-  std::ofstream(copy) << absl::StrReplaceAll(Content(host),
+  std::ofstream(copy) << absl::StrReplaceAll(TextOfFile(host),
                                              {{"APPLIED", "UNDONE"}});
   const ProcessResult altered = verify({copy});
   EXPECT_EQ(altered.exit_status, 1);
@@ -96,7 +91,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
 
   // Whole lines, cut off the end: only the other side knows. A line about the
   // other's newest head, which has no copy, may follow the apply's by now.
-  std::string cut = Content(host);
+  std::string cut = TextOfFile(host);
   cut.resize(cut.rfind('\n', cut.find("\"result\":\"APPLIED")) + 1);
   std::ofstream(copy) << cut;
   EXPECT_EQ(verify({copy}).exit_status, 0);
@@ -132,8 +127,7 @@ TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.StartController();
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   ASSERT_EQ(cluster.Apply().process.exit_status, 0);
   const std::string host =
       cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";
@@ -142,7 +136,7 @@ TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
   };
   ASSERT_EQ(verify().exit_status, 0);
   cluster.KillHost("server0");
-  const std::string whole = Content(host);
+  const std::string whole = TextOfFile(host);
   const size_t begins = whole.find("\"result\":\"begins\"");
   ASSERT_NE(begins, std::string::npos);
   std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);

@@ -5,16 +5,14 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "daemon/agent/apply/journal.h"
-#include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -29,24 +27,9 @@ constexpr const char* kNotTheServer[] = {"/var/lib/clusterd",
 constexpr const char* kNotAValue[] = {"detect_pending.", "hang.", "lies.",
                                       "delay.", "busy."};
 
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-template <typename Message>
-Message FromJson(const ProcessResult& result) {
-  Message message;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(
-      result.standard_output, &message);
-  EXPECT_TRUE(parsed.ok()) << parsed.ToString() << "\n"
-                           << result.standard_output << result.standard_error;
-  return message;
-}
-
 void AddDeviceValues(const std::string& root, ServerState* state) {
   for (absl::string_view line :
-       absl::StrSplit(ReadText(root + kDevices), '\n', absl::SkipEmpty())) {
+       absl::StrSplit(TextOfFile(root + kDevices), '\n', absl::SkipEmpty())) {
     bool skip = false;
     for (const char* prefix : kNotAValue) {
       skip = skip || absl::StartsWith(line, prefix);
@@ -76,7 +59,7 @@ ServerState ReadServer(const std::string& root) {
     if (skip) continue;
     const auto mode = static_cast<unsigned>(entry->status().permissions());
     state[path] = absl::StrCat("mode ", absl::StrFormat("%o", mode), "\n",
-                               ReadText(entry->path().string()));
+                               TextOfFile(entry->path().string()));
   }
   return state;
 }
@@ -155,7 +138,7 @@ void ChangeCluster::Break(const std::string& host,
 
 std::vector<JournalEntry> ChangeCluster::Journal(
     const std::string& host, const std::string& apply_id) const {
-  const absl::StatusOr<JournalText> text = ParseJournal(ReadText(absl::StrCat(
+  const absl::StatusOr<JournalText> text = ParseJournal(TextOfFile(absl::StrCat(
       Root(host), "/var/lib/clusterd/apply/", apply_id, ".journal")));
   return text.ok() ? text->entries : std::vector<JournalEntry>();
 }

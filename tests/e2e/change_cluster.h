@@ -74,6 +74,10 @@ class ChangeCluster : public DemoCluster {
   std::string PlanPath() const { return folder() + "/plan.json"; }
   // clusterctl plan --out; must succeed.
   ClusterPlan Plan(const std::vector<std::string>& arguments = {}) const;
+  ClusterPlan StartAllAndPlan() {
+    StartAll();
+    return Plan();
+  }
   // clusterctl apply --yes --confirm demo -o json, as a user.
   ChangeOutcome Apply(const std::vector<std::string>& arguments = {},
                       const std::string& user = "admin") const;

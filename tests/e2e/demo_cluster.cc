@@ -14,7 +14,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
 
@@ -197,8 +196,7 @@ void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
   std::vector<std::string> argv = ControllerCommand();
   argv.insert(argv.end(), more_flags.begin(), more_flags.end());
   controller_ = std::make_unique<Process>(argv);
-  const absl::Status listening = controller_->WaitForError("listening on port");
-  ASSERT_TRUE(listening.ok()) << listening;
+  controller_->ExpectError("listening on port");
   int listens = 0;
   ASSERT_TRUE(absl::SimpleAtoi(ReadFile(port_file), &listens));
   ASSERT_EQ(listens, port_);
@@ -226,9 +224,7 @@ Process& DemoCluster::StartHostAs(const std::string& host,
 
 void DemoCluster::StartHost(const std::string& host) {
   StartHostAs(host, host);
-  const absl::Status attached =
-      controller_->WaitForError(absl::StrCat("host ", host, ": attached from"));
-  EXPECT_TRUE(attached.ok()) << attached;
+  controller_->ExpectError(absl::StrCat("host ", host, ": attached from"));
 }
 
 void DemoCluster::StartAll() {
@@ -270,11 +266,7 @@ CheckOutcome DemoCluster::Check(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), {"check", "-o", "json"});
   CheckOutcome outcome;
   outcome.process = RunClusterctl(std::move(arguments));
-  const auto parsed = google::protobuf::util::JsonStringToMessage(
-      outcome.process.standard_output, &outcome.report);
-  EXPECT_TRUE(parsed.ok()) << parsed.ToString() << "\n"
-                           << outcome.process.standard_output
-                           << outcome.process.standard_error;
+  outcome.report = FromJson<Report>(outcome.process);
   return outcome;
 }
 

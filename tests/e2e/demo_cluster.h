@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
 #include "proto/finding.pb.h"
 #include "tests/e2e/process.h"
 
@@ -90,11 +92,30 @@ class DemoCluster {
   std::map<std::string, std::unique_ptr<Process>> daemons_;
 };
 
+// The message that a program has printed as JSON; fails the test if it has not.
+template <typename Message>
+Message FromJson(const ProcessResult& result) {
+  Message message;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(
+      result.standard_output, &message);
+  EXPECT_TRUE(parsed.ok()) << parsed.ToString() << "\n"
+                           << result.standard_output << result.standard_error;
+  return message;
+}
+
 // Path of a program or file of this workspace inside the test's runfiles.
 std::string Runfile(const std::string& path);
 
 // The findings of one rule; empty if the report has none.
 std::vector<Finding> FindingsOf(const Report& report, const std::string& rule);
+// The same as text, a line each.
+inline std::string Shown(const Report& report, const std::string& rule) {
+  std::string text;
+  for (const Finding& finding : FindingsOf(report, rule)) {
+    text += finding.ShortDebugString() + "\n";
+  }
+  return text;
+}
 // State of one rule; STATE_UNSPECIFIED if the report does not list it.
 State StateOf(const Report& report, const std::string& rule);
 

@@ -14,7 +14,6 @@
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "proto/agent_hub.pb.h"
 #include "tests/e2e/demo_cluster.h"
@@ -176,12 +175,7 @@ class FaultTest : public testing::Test {
         {Runfile("daemon/agent/clusterd"), "--once", "--format", "json",
          "--cert", absl::StrCat(cluster_->Certificates(), "/", host, ".crt"),
          "--root", root, "--spec", absl::StrCat(Folder(), "/", spec)});
-    const ProcessResult result = RunProgram(std::move(launcher));
-    CheckSelfResponse response;
-    const auto parsed = google::protobuf::util::JsonStringToMessage(
-        result.standard_output, &response);
-    EXPECT_TRUE(parsed.ok()) << result.standard_output << result.standard_error;
-    return response.facts();
+    return FromJson<CheckSelfResponse>(RunProgram(std::move(launcher))).facts();
   }
 
   // The check of all three, as the controller makes it.

@@ -73,8 +73,7 @@ TEST(FloodTest, ControllerWithoutDescriptorsHearsAgainWhenTheFloodIsOver) {
             0);
   {
     const SilentConnections silent(cluster.port(), 100);
-    EXPECT_TRUE(
-        cluster.controller().WaitForError("no file descriptor is left").ok());
+    cluster.controller().ExpectError("no file descriptor is left");
   }
 
   cluster.StartHost("server0");

@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -22,11 +22,6 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string ReadWhole(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class JobE2eTest : public testing::Test {
  protected:
@@ -43,6 +38,25 @@ class JobE2eTest : public testing::Test {
     return cluster_.RunClusterctl(std::move(words));
   }
 
+  // ann is this process, or nobody if it is root's. Skips where a test may not
+  // become another user.
+  void MakeAnn() {
+    if (geteuid() == 0 && setgroups(0, nullptr) != 0) {
+      GTEST_SKIP() << "may not become another user here";
+    }
+    fs::permissions(cluster_.folder(), fs::perms(0755));
+  }
+  std::string AnnsLine() const {
+    return absl::StrCat("echo 'ann:x:", ann_, ":", group_,
+                        ":Ann:/home/ann:/bin/sh'");
+  }
+  static void WriteProgram(const std::string& path, const std::string& body) {
+    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
+    fs::permissions(path, fs::perms(0755));
+  }
+
+  const uid_t ann_ = geteuid() == 0 ? 65534 : geteuid();
+  const gid_t group_ = geteuid() == 0 ? 65534 : getegid();
   DemoCluster cluster_;
 };
 
@@ -51,7 +65,7 @@ TEST_F(JobE2eTest, IsStartedFromLiveFactsAndTheTableThatWasWrittenIsRight) {
   const ProcessResult table =
       Generate({"ranktable", "--out", Path("table.json")});
   ASSERT_EQ(table.exit_status, 0) << table.standard_error;
-  EXPECT_THAT(ReadWhole(Path("table.json")),
+  EXPECT_THAT(TextOfFile(Path("table.json")),
               AllOf(HasSubstr("\"server_id\":\"192.168.7.22\""),
                     HasSubstr("\"device_ip\":\"192.168.103.111\""),
                     HasSubstr("\"rank_id\":\"15\"")));
@@ -64,7 +78,7 @@ TEST_F(JobE2eTest, IsStartedFromLiveFactsAndTheTableThatWasWrittenIsRight) {
   ASSERT_EQ(launch.exit_status, 0) << launch.standard_error;
   EXPECT_THAT(launch.standard_error, AllOf(HasSubstr("29501 was chosen"),
                                            Not(HasSubstr("not looked at"))));
-  EXPECT_THAT(ReadWhole(Path("launch-server1.sh")),
+  EXPECT_THAT(TextOfFile(Path("launch-server1.sh")),
               AllOf(HasSubstr("HCCL_IF_IP=192.168.7.23"),
                     HasSubstr("MASTER_ADDR=192.168.7.22"),
                     HasSubstr("NODE_RANK=1"), HasSubstr("torchrun")));
@@ -94,17 +108,14 @@ TEST_F(JobE2eTest, IsNotStartedOnABrokenDeviceOrByATableOfOtherAddresses) {
 class FailedJobE2eTest : public JobE2eTest {
  protected:
   void SetUp() override {
-    if (geteuid() == 0 && setgroups(0, nullptr) != 0) {
-      GTEST_SKIP() << "may not become another user here";
-    }
-    const uid_t ann = geteuid() == 0 ? 65534 : geteuid();
-    const gid_t group = geteuid() == 0 ? 65534 : getegid();
-    fs::permissions(cluster_.folder(), fs::perms(0755));
-    WriteProgram("getent", absl::StrCat("echo 'ann:x:", ann, ":", group,
-                                        ":Ann:/home/ann:/bin/sh'"));
-    WriteProgram("id", absl::StrCat("echo ", group));
-    WriteProgram("find", "exec /usr/bin/find \"$@\"");
-    WriteProgram("tail", "exec /usr/bin/tail \"$@\"");
+    MakeAnn();
+    if (IsSkipped()) return;
+    const std::string programs = Root("/usr/bin/");
+    fs::create_directories(programs);
+    WriteProgram(programs + "getent", AnnsLine());
+    WriteProgram(programs + "id", absl::StrCat("echo ", group_));
+    WriteProgram(programs + "find", "exec /usr/bin/find \"$@\"");
+    WriteProgram(programs + "tail", "exec /usr/bin/tail \"$@\"");
     const std::string logs = Root("/home/ann/ascend/log/debug/plog");
     fs::create_directories(logs);
     std::ofstream(logs + "/plog-1.log")
@@ -112,20 +123,14 @@ class FailedJobE2eTest : public JobE2eTest {
         << "export API_TOKEN=squeamish-ossifrage-0123456789\n";
     for (const auto& made :
          fs::recursive_directory_iterator(Root("/home/ann"))) {
-      ASSERT_EQ(lchown(made.path().c_str(), ann, group), 0);
+      ASSERT_EQ(lchown(made.path().c_str(), ann_, group_), 0);
     }
-    ASSERT_EQ(lchown(Root("/home/ann").c_str(), ann, group), 0);
+    ASSERT_EQ(lchown(Root("/home/ann").c_str(), ann_, group_), 0);
     cluster_.StartAll();
   }
 
   std::string Root(const std::string& path) const {
     return cluster_.Root("server0") + path;
-  }
-
-  void WriteProgram(const std::string& name, const std::string& body) const {
-    fs::create_directories(Root("/usr/bin"));
-    std::ofstream(Root("/usr/bin/" + name)) << "#!/bin/sh\n" << body << "\n";
-    fs::permissions(Root("/usr/bin/" + name), fs::perms(0755));
   }
 };
 
@@ -158,7 +163,7 @@ TEST_F(FailedJobE2eTest, FillsATicketWithoutItsSecrets) {
   std::string all;
   for (const auto& file : fs::recursive_directory_iterator(Path("ticket"))) {
     if (!file.is_regular_file()) continue;
-    const std::string text = ReadWhole(file.path());
+    const std::string text = TextOfFile(file.path());
     if (file.path().filename() == "INDEX.txt") index = text;
     all += text;
   }
@@ -173,21 +178,15 @@ TEST_F(FailedJobE2eTest, FillsATicketWithoutItsSecrets) {
 class PythonJobE2eTest : public JobE2eTest {
  protected:
   void SetUp() override {
-    if (geteuid() == 0 && setgroups(0, nullptr) != 0) {
-      GTEST_SKIP() << "may not become another user here";
-    }
-    const uid_t ann = geteuid() == 0 ? 65534 : geteuid();
-    const gid_t group = geteuid() == 0 ? 65534 : getegid();
-    fs::permissions(cluster_.folder(), fs::perms(0755));
+    MakeAnn();
+    if (IsSkipped()) return;
     for (const char* host : {"server0", "server1"}) {
       const std::string programs = cluster_.Root(host) + "/usr/bin/";
       fs::rename(programs + "getent", programs + "getent.own");
       WriteProgram(programs + "getent",
-                   absl::StrCat("if [ \"$1\" = passwd ]; then echo 'ann:x:",
-                                ann, ":", group,
-                                ":Ann:/home/ann:/bin/sh'; else exec \"$0.own\" "
-                                "\"$@\"; fi"));
-      WriteProgram(programs + "id", absl::StrCat("echo ", group));
+                   absl::StrCat("if [ \"$1\" = passwd ]; then ", AnnsLine(),
+                                "; else exec \"$0.own\" \"$@\"; fi"));
+      WriteProgram(programs + "id", absl::StrCat("echo ", group_));
       for (const char* name : {"find", "grep", "readlink"}) {
         WriteProgram(programs + name,
                      absl::StrCat("exec /usr/bin/", name, " \"$@\""));
@@ -221,11 +220,6 @@ class PythonJobE2eTest : public JobE2eTest {
     std::ofstream(folder + "/METADATA")
         << "Metadata-Version: 2.1\nName: " << name << "\nVersion: " << version
         << "\n";
-  }
-
-  static void WriteProgram(const std::string& path, const std::string& body) {
-    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
-    fs::permissions(path, fs::perms(0755));
   }
 };
 

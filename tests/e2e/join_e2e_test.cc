@@ -12,7 +12,6 @@
 #include "absl/strings/str_split.h"
 #include "config/values/version.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "proto/trust.pb.h"
 #include "tests/e2e/demo_cluster.h"
@@ -72,13 +71,14 @@ class JoinE2eTest : public testing::Test {
     return is_there ? now[0] : 0;
   }
   // Uses only the files that join has written.
-  void StartHost(const std::string& host) {
+  void LaunchHost(const std::string& host) {
     daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{
         Runfile("daemon/agent/clusterd"), "--root", cluster_.Root(host),
         "--socket", cluster_.Socket(host)}));
-    const absl::Status attached =
-        cluster_.controller().WaitForError("host " + host + ": attached from");
-    EXPECT_TRUE(attached.ok()) << attached;
+  }
+  void StartHost(const std::string& host) {
+    LaunchHost(host);
+    cluster_.controller().ExpectError("host " + host + ": attached from");
   }
 
   DemoCluster cluster_;
@@ -101,11 +101,7 @@ TEST_F(JoinE2eTest, HostsJoinWithOneLineAttachAndAreChecked) {
   const ProcessResult listed =
       cluster_.RunClusterctl({"certificates", "-o", "json"});
   ASSERT_EQ(listed.exit_status, 0) << listed.standard_error;
-  ListCertificatesResponse list;
-  ASSERT_TRUE(
-      google::protobuf::util::JsonStringToMessage(listed.standard_output, &list)
-          .ok())
-      << listed.standard_output;
+  const auto list = FromJson<ListCertificatesResponse>(listed);
   EXPECT_EQ(list.schema_version(), kReportSchemaVersion);
   ASSERT_EQ(list.certificates_size(), 2);
   for (const CertificateEntry& entry : list.certificates()) {
@@ -135,8 +131,7 @@ TEST_F(JoinE2eTest, PortOfHostsThatJoinIsAProcessThatComesBack) {
   EXPECT_EQ(Join(line, "server0").exit_status, 0);
   const pid_t second = ProcessOfThePort(first);
   ASSERT_NE(second, 0);
-  cluster_.controller().Signal(SIGTERM);
-  EXPECT_EQ(cluster_.controller().Wait().exit_status, 0);
+  EXPECT_EQ(cluster_.controller().EndBy(SIGTERM).exit_status, 0);
   EXPECT_TRUE(IsGone(second));
 }
 
@@ -144,8 +139,7 @@ TEST_F(JoinE2eTest, PortOfHostsThatJoinEndsWithTheController) {
   Line();
   const pid_t process = ProcessOfThePort(0);
   ASSERT_NE(process, 0);
-  cluster_.controller().Signal(SIGKILL);
-  cluster_.controller().Wait();
+  cluster_.controller().EndBy(SIGKILL);
   EXPECT_TRUE(WaitUntil([&] { return IsGone(process); }));
 }
 
@@ -176,14 +170,12 @@ class RotationE2eTest : public JoinE2eTest {
     }
   }
   void Restart() {
-    cluster_.controller().Signal(SIGTERM);
-    cluster_.controller().Wait();
+    cluster_.controller().EndBy(SIGTERM);
     cluster_.StartController(
         {"--ca-dir", ca_, "--enrol-listen", "127.0.0.1:0"});
   }
   void ExpectSays(size_t host, const std::string& text) {
-    const absl::Status said = daemons_[host]->WaitForError(text);
-    EXPECT_TRUE(said.ok()) << said;
+    daemons_[host]->ExpectError(text);
   }
   void BothCount() {
     Script({"roots", old_, "demo", ca_ + "/roots.bundle", old_ + "/ca.crt",
@@ -246,9 +238,7 @@ TEST_F(RotationE2eTest, HostThatWasAwayForAllOfItIsToldToJoinAgain) {
   BothCount();
   GoOver();
   OldOneIsGone();
-  daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{
-      Runfile("daemon/agent/clusterd"), "--root", cluster_.Root("server1"),
-      "--socket", cluster_.Socket("server1")}));
+  LaunchHost("server1");
   ExpectSays(1, "after a change of the CA's root, clusterd join");
   daemons_.pop_back();
   const ProcessResult joined = Join(Line(), "server1");

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -40,16 +41,13 @@ void LearnAndCheck(const std::string& spec, const std::string& tool,
               HasSubstr("exception: server2: net.core.somaxconn is 128, "
                         "expected at least 65535\n"));
   EXPECT_THAT(learned.standard_error, HasSubstr("; 1 exception\n"));
-  std::ifstream file(path);
-  const std::string yaml((std::istreambuf_iterator<char>(file)),
-                         std::istreambuf_iterator<char>());
+  const std::string yaml = TextOfFile(path);
   EXPECT_THAT(yaml, HasSubstr("product: " + product + "\n"));
   // Deadlines that a loaded machine keeps.
   std::ofstream(path, std::ios::app)
       << "deadlines: {command: 1m, host: 10m, run: 20m}\n";
   cluster.controller().Signal(SIGHUP);
-  const absl::Status taken = cluster.controller().WaitForError("read again");
-  ASSERT_TRUE(taken.ok()) << taken;
+  cluster.controller().ExpectError("read again");
   const CheckOutcome outcome = cluster.Check();
   EXPECT_EQ(outcome.report.hosts_size(), 3);
   for (const RuleResult& rule : outcome.report.rules()) {

@@ -93,22 +93,5 @@ TEST_F(NamespaceTest, IsRolledBackThoughItsNameLeadsThereNoMore) {
   EXPECT_EQ(guest.Get(kReservedPorts), ports);
 }
 
-TEST_F(NamespaceTest, ThatEndedSinceThePlanIsNamed) {
-  cluster_->Plan(netns_);
-  container_->End();
-  const ChangeOutcome outcome = cluster_->Apply();
-  EXPECT_EQ(outcome.process.exit_status, 1);
-  EXPECT_EQ(outcome.Host("server0").outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(outcome.Host("server0").error(), HasSubstr(netns_[1]));
-}
-
-TEST_F(NamespaceTest, OfAnotherPlanIsWrongUsage) {
-  cluster_->Plan(netns_);
-  const ChangeOutcome outcome = cluster_->Apply({"--netns", "pid:1"});
-  EXPECT_EQ(outcome.process.exit_status, 3);
-  EXPECT_THAT(outcome.process.standard_error, HasSubstr(netns_[1]));
-  EXPECT_EQ(container_->Get(kSomaxconn), "4096");
-}
-
 }  // namespace
 }  // namespace clusterd

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
@@ -110,6 +111,11 @@ absl::Status Process::WaitForError(const std::string& text,
     return err_ < 0 ? absl::UnavailableError(said)
                     : absl::DeadlineExceededError(said);
   }
+}
+
+void Process::ExpectError(const std::string& text, absl::Duration limit) {
+  const absl::Status found = WaitForError(text, limit);
+  EXPECT_TRUE(found.ok()) << found;
 }
 
 absl::Status Process::WaitForErrorLine(const std::string& text,

@@ -36,8 +36,10 @@ class Process {
   pid_t pid() const { return pid_; }
 
   // Waits until standard error has held `text` since the last call that found
-  // its text. DeadlineExceeded after `limit`, Unavailable if the stream ends
-  // before; both messages hold its whole output.
+  // its text; fails the test, with all that was said, if it never does.
+  void ExpectError(const std::string& text, absl::Duration limit = kPatience);
+  // The same without a failure: DeadlineExceeded after `limit`, Unavailable if
+  // the stream ends before; both messages hold its whole output.
   absl::Status WaitForError(const std::string& text,
                             absl::Duration limit = kPatience);
   // The same; `rest` is the text between `text` and the end of its line.
@@ -47,6 +49,11 @@ class Process {
   void Signal(int signal);
   // Waits for the end, reading both streams. Kills it after `limit`.
   ProcessResult Wait(absl::Duration limit = kPatience);
+  // The end that this signal brings about.
+  ProcessResult EndBy(int signal) {
+    Signal(signal);
+    return Wait();
+  }
 
  private:
   // Reads available data; false at the end of both streams or after `until`.

@@ -19,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -42,8 +43,7 @@ class CertificatesTest : public ::testing::Test {
   }
 
   std::string Read(const std::string& name) {
-    std::ifstream file(absl::StrCat(folder_, "/", name));
-    return {std::istreambuf_iterator<char>(file), {}};
+    return TextOfFile(absl::StrCat(folder_, "/", name));
   }
 
   // The names that have a pair, besides the CA.
@@ -240,12 +240,8 @@ TEST(DefaultPlacesTest, ClusterdNeedsOnlyTheControllersAddress) {
   Process daemon({Runfile("daemon/agent/clusterd"), "--root",
                   cluster.Root("server0"), "--socket",
                   cluster.Socket("server0")});
-  const absl::Status started =
-      daemon.WaitForError("host server0 of cluster demo");
-  EXPECT_TRUE(started.ok()) << started;
-  const absl::Status attached =
-      cluster.controller().WaitForError("host server0: attached from");
-  EXPECT_TRUE(attached.ok()) << attached;
+  daemon.ExpectError("host server0 of cluster demo");
+  cluster.controller().ExpectError("host server0: attached from");
 }
 
 TEST(DefaultPlacesTest, ClusterctlNeedsOnlyTheControllersAddress) {
@@ -305,8 +301,7 @@ TEST(CompletionTest, FillsInHostsAndRunsThatTheControllerKnows) {
               ElementsAre(id));
   // A check cannot be rolled back.
   EXPECT_THAT(BashOffers(cluster, "clusterctl rollback "), IsEmpty());
-  cluster.controller().Signal(SIGTERM);
-  cluster.controller().Wait();
+  cluster.controller().EndBy(SIGTERM);
   EXPECT_THAT(BashOffers(cluster, "clusterctl check ser"), IsEmpty());
   EXPECT_THAT(BashOffers(cluster, "clusterctl che"), ElementsAre("check"));
 }

@@ -1,15 +1,13 @@
 // A super pod with the real programs: its rank table uses the places that the
 // chips report, and a wrong place is found.
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/launch/rank_table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -29,14 +27,6 @@ firewall: disabled
 deadlines: {command: 1m, host: 10m, run: 20m}
 )";
 
-std::string Shown(const Report& report, const std::string& rule) {
-  std::string text;
-  for (const Finding& finding : FindingsOf(report, rule)) {
-    absl::StrAppend(&text, finding.ShortDebugString(), "\n");
-  }
-  return text;
-}
-
 TEST(SuperPodTest, HasARankTableOfItsOwnNumbersAndChecksThem) {
   DemoCluster cluster(kSpec, {"server0", "server1"});
   cluster.StartAll();
@@ -48,9 +38,7 @@ TEST(SuperPodTest, HasARankTableOfItsOwnNumbersAndChecksThem) {
   const ProcessResult written = cluster.RunClusterctl(generate);
   ASSERT_EQ(written.exit_status, 0)
       << written.standard_output << written.standard_error;
-  std::ifstream file(path);
-  const auto table =
-      ParseRankTable(std::string(std::istreambuf_iterator<char>(file), {}));
+  const auto table = ParseRankTable(TextOfFile(path));
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->version, "1.2");
   ASSERT_EQ(table->super_pods.size(), 1u);

@@ -130,8 +130,7 @@ TEST(WatchOnATerminalTest,
   ASSERT_TRUE(watch.WaitFor("\x1b[Hdemo  ")) << watch.screen();
   ASSERT_TRUE(watch.WaitFor("2 of 2 attached")) << watch.screen();
 
-  cluster.controller().Signal(SIGKILL);
-  cluster.controller().Wait();
+  cluster.controller().EndBy(SIGKILL);
   ASSERT_TRUE(watch.WaitFor("\x1b[Haway: controller ")) << watch.screen();
   cluster.StartController();
   ASSERT_TRUE(watch.WaitFor("\x1b[Hdemo  ")) << watch.screen();

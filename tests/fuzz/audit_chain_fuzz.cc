@@ -1,37 +1,32 @@
-#include <cstddef>
-#include <cstdint>
-#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 
 // Every entry comes back in one printable line; any text between two lines of a
 // chain is a break, reported on one line.
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using clusterd::Require;
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  clusterd::AuditEntry first;
+void clusterd::FuzzText(const std::string& bytes) {
+  AuditEntry first;
   first.set_sequence(1);
   first.set_who(bytes);
   first.set_result(bytes);
   first.add_heads()->set_of(bytes);
-  const std::string line = clusterd::SealAuditLine(&first);
-  clusterd::RequirePrintable(line, line.size());
-  const auto read = clusterd::ReadAuditLine(line);
+  const std::string line = SealAuditLine(&first);
+  RequirePrintable(line, line.size());
+  const auto read = ReadAuditLine(line);
   Require(read.ok() && read->SerializeAsString() == first.SerializeAsString());
-  clusterd::AuditEntry second;
+  AuditEntry second;
   second.set_sequence(2);
   second.set_previous(first.sha256());
-  const std::string next = clusterd::SealAuditLine(&second);
-  const clusterd::AuditText files[] = {
+  const std::string next = SealAuditLine(&second);
+  const AuditText files[] = {
       {"a", absl::StrCat(line, "\n", bytes, "\n", next, "\n")}};
-  const clusterd::AuditFindings found = clusterd::VerifyAudit(files, {});
+  const AuditFindings found = VerifyAudit(files, {});
   Require(!found.breaks.empty());
-  for (const clusterd::FindingValue& each : found.breaks) {
-    Require(!absl::StrContains(clusterd::ValueText(each), "\n"));
+  for (const FindingValue& each : found.breaks) {
+    Require(!absl::StrContains(ValueText(each), "\n"));
   }
-  (void)clusterd::ParseAuditHead(bytes);
-  return 0;
+  (void)ParseAuditHead(bytes);
 }

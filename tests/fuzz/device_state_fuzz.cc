@@ -6,11 +6,11 @@
 #include <functional>
 #include <iterator>
 #include <random>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/hccn_conf_line.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 #include "tests/sim/tool/device_state.h"
 #include "tests/sim/tool/product.h"
 #include "tests/sim/tool/test_server.h"
@@ -133,8 +133,7 @@ void CompareRecovery(const std::string& input) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string input(reinterpret_cast<const char*>(data), size);
+void clusterd::FuzzText(const std::string& input) {
   const DeviceState state = DeviceState::Parse(input);
   const DeviceState again = DeviceState::Parse(state.Text());
   if (again.values() != state.values()) abort();
@@ -142,7 +141,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     (void)value;
     state.Number(key);
   }
-  clusterd::sim::ProductOf(state);
+  sim::ProductOf(state);
   CompareRecovery(input);
-  return 0;
 }

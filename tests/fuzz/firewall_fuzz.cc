@@ -1,11 +1,10 @@
 // Every rule that a firewall allows is a range of ports. A text of ufw's
 // without "ALLOW" or a default that allows does not allow anything.
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "daemon/host/firewall/firewall_observer.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -52,10 +51,8 @@ void CheckPacketFilter(const std::string& text) {
 }  // namespace
 }  // namespace clusterd
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  clusterd::CheckFirewalld(text);
-  clusterd::CheckUfw(text);
-  clusterd::CheckPacketFilter(text);
-  return 0;
+void clusterd::FuzzText(const std::string& text) {
+  CheckFirewalld(text);
+  CheckUfw(text);
+  CheckPacketFilter(text);
 }

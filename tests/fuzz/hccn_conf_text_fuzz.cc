@@ -1,23 +1,15 @@
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-
-#include "config/plan/hccn_conf_text.h"
-
 // A repair is complete: repeating it changes nothing. Restored lines are there:
 // restoring them again changes nothing.
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  const std::string once = clusterd::RepairHccnConf(text);
-  if (clusterd::RepairHccnConf(once) != once) std::abort();
-  const std::string before = text.substr(0, size / 2);
-  const std::string after = text.substr(size / 2);
-  const std::string whole =
-      clusterd::WithLostLines(before, after, {"address_0"});
-  if (clusterd::WithLostLines(before, whole, {"address_0"}) != whole) {
-    std::abort();
-  }
-  (void)clusterd::HccnConfValue(text, "address_0");
-  return 0;
+#include "config/plan/hccn_conf_text.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
+
+void clusterd::FuzzText(const std::string& text) {
+  const std::string once = RepairHccnConf(text);
+  Require(RepairHccnConf(once) == once);
+  const std::string before = text.substr(0, text.size() / 2);
+  const std::string after = text.substr(text.size() / 2);
+  const std::string whole = WithLostLines(before, after, {"address_0"});
+  Require(WithLostLines(before, whole, {"address_0"}) == whole);
+  (void)HccnConfValue(text, "address_0");
 }

@@ -2,8 +2,6 @@
 // never crash, and their values have the properties that their headers promise;
 // mutation_fuzz.cc looks for values that are not in the text.
 #include <cmath>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +10,7 @@
 #include "daemon/host/hccn/hccn_output.h"
 #include "daemon/host/hccn_query/query_answers.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 #include "tests/readers/hccn_ping.h"
 
 namespace clusterd {
@@ -201,8 +200,6 @@ constexpr void (*kChecks[])(const std::string&) = {
 }  // namespace
 }  // namespace clusterd
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const auto check : clusterd::kChecks) check(text);
-  return 0;
+void clusterd::FuzzText(const std::string& text) {
+  for (const auto check : kChecks) check(text);
 }

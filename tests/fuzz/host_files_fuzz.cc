@@ -1,8 +1,6 @@
 // Readers of the machine's files. They never crash, and their values have the
 // properties that their headers promise.
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,6 +14,7 @@
 #include "daemon/host/login_environment.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -126,8 +125,6 @@ constexpr void (*kChecks[])(const std::string&) = {
 }  // namespace
 }  // namespace clusterd
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const auto check : clusterd::kChecks) check(text);
-  return 0;
+void clusterd::FuzzText(const std::string& text) {
+  for (const auto check : kChecks) check(text);
 }

@@ -1,7 +1,5 @@
 // Every text either loads as a job of named servers, which can be narrowed to
 // or not, or yields a message that names the file.
-#include <cstdint>
-#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +7,7 @@
 #include "config/launch/job_spec.h"
 #include "config/rules/judge.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 #include "tests/sim/facts/healthy_facts.h"
 
 namespace {
@@ -38,30 +37,25 @@ void ReadProgram(const clusterd::ClusterSpec& spec, const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const auto* const spec =
-      new clusterd::ClusterSpec(clusterd::MakeSpec("atlas-a2", "", 4));
-  const std::string text(reinterpret_cast<const char*>(data), size);
+void clusterd::FuzzText(const std::string& text) {
+  static const auto* const spec = new ClusterSpec(MakeSpec("atlas-a2", "", 4));
   ReadProgram(*spec, text);
-  clusterd::JobSpec typed;
+  JobSpec typed;
   // The values of --devices.
   typed.add_servers()->set_host("server0");
-  (void)clusterd::SetJobDevices(text, &typed);
+  (void)SetJobDevices(text, &typed);
   std::string path;
-  const absl::StatusOr<clusterd::JobSpec> job =
-      clusterd::LoadJobSpec("job.yaml", text, &path);
+  const absl::StatusOr<JobSpec> job = LoadJobSpec("job.yaml", text, &path);
   if (!job.ok()) {
-    clusterd::Require(absl::StartsWith(job.status().message(), "job.yaml:"));
-    return 0;
+    Require(absl::StartsWith(job.status().message(), "job.yaml:"));
+    return;
   }
-  clusterd::Require(!job->servers().empty());
-  clusterd::Require(clusterd::JobDigest(*job).size() == 64);
-  const absl::StatusOr<clusterd::ClusterSpec> narrowed =
-      clusterd::NarrowToJob(*spec, *job);
-  if (!narrowed.ok()) return 0;
-  clusterd::Require(narrowed->servers_size() == job->servers_size());
-  for (const clusterd::ServerSpec& server : narrowed->servers()) {
-    clusterd::Require(!server.devices().empty());
+  Require(!job->servers().empty());
+  Require(JobDigest(*job).size() == 64);
+  const absl::StatusOr<ClusterSpec> narrowed = NarrowToJob(*spec, *job);
+  if (!narrowed.ok()) return;
+  Require(narrowed->servers_size() == job->servers_size());
+  for (const ServerSpec& server : narrowed->servers()) {
+    Require(!server.devices().empty());
   }
-  return 0;
 }

@@ -1,11 +1,10 @@
 // Readers of npu-smi: never a crash, never a value that is not in the text.
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 #include "tests/readers/npu_smi_table.h"
 
 namespace clusterd {
@@ -63,12 +62,10 @@ void CheckMapping(const std::string& text) {
 }  // namespace
 }  // namespace clusterd
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text = clusterd::WithoutOrigin(
-      std::string(reinterpret_cast<const char*>(data), size));
-  clusterd::CheckTable(text);
-  clusterd::CheckHealth(text);
-  clusterd::CheckChip(text);
-  clusterd::CheckMapping(text);
-  return 0;
+void clusterd::FuzzText(const std::string& input) {
+  const std::string text = WithoutOrigin(input);
+  CheckTable(text);
+  CheckHealth(text);
+  CheckChip(text);
+  CheckMapping(text);
 }

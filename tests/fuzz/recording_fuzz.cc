@@ -1,12 +1,10 @@
 // Anonymising never crashes, for any output, file or arguments of a program.
 // Known addresses and names never come through, whatever surrounds them.
-#include <cstddef>
-#include <cstdint>
-#include <string>
 
 #include "client/recording/recording.h"
 #include "config/words/quoted_text.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -34,22 +32,18 @@ HostRecording RecordingOf(const std::string& text, const std::string& input) {
 }  // namespace
 }  // namespace clusterd
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using clusterd::Require;
-  const std::string input(reinterpret_cast<const char*>(data), size);
-  clusterd::ParseHostRecording(input).status().IgnoreError();
-  const std::string text = input + "\nipaddr:" + clusterd::kAddress + "\n" +
-                           clusterd::kName + "\n" + input;
+void clusterd::FuzzText(const std::string& input) {
+  ParseHostRecording(input).status().IgnoreError();
+  const std::string text =
+      input + "\nipaddr:" + kAddress + "\n" + kName + "\n" + input;
   const absl::StatusOr<std::string> records =
-      clusterd::FormatRecords(clusterd::MakeRecords(
-          clusterd::RecordingOf(text, input), clusterd::AddressMap("fuzz")));
+      FormatRecords(MakeRecords(RecordingOf(text, input), AddressMap("fuzz")));
   Require(records.ok());
-  Require(clusterd::ValidUtf8(*records) == *records);
+  Require(ValidUtf8(*records) == *records);
   const bool written_by_the_input =
-      absl::StrContains(input, clusterd::kAddress) ||
-      absl::StrContains(absl::AsciiStrToLower(input), clusterd::kName);
-  if (written_by_the_input) return 0;
-  Require(!absl::StrContains(*records, clusterd::kAddress));
-  Require(!absl::StrContains(*records, clusterd::kName));
-  return 0;
+      absl::StrContains(input, kAddress) ||
+      absl::StrContains(absl::AsciiStrToLower(input), kName);
+  if (written_by_the_input) return;
+  Require(!absl::StrContains(*records, kAddress));
+  Require(!absl::StrContains(*records, kName));
 }

@@ -1,16 +1,12 @@
 // Ids that parse are written back as the same text, or without "/role/viewer".
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-
 #include "config/identity/certificate.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  const absl::StatusOr<clusterd::SpiffeId> id = clusterd::ParseSpiffeId(text);
-  if (!id.ok()) return 0;
+void clusterd::FuzzText(const std::string& text) {
+  const absl::StatusOr<SpiffeId> id = ParseSpiffeId(text);
+  if (!id.ok()) return;
   const std::string written = id->ToString();
-  if (written != text && written + "/role/viewer" != text) std::abort();
-  if (!(*clusterd::ParseSpiffeId(written) == *id)) std::abort();
-  return 0;
+  Require(written == text || written + "/role/viewer" == text);
+  Require(*ParseSpiffeId(written) == *id);
 }

@@ -1,11 +1,10 @@
 // Readers of OpenSSH's output and messages: they never crash, and their values
 // are in the text, printable and bounded.
-#include <cstdint>
-#include <string>
 
 #include "config/words/quoted_text.h"
 #include "daemon/host/ssh/ssh_login.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -51,10 +50,8 @@ void CheckSafeLines(const std::string& text) {
 }  // namespace
 }  // namespace clusterd
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  clusterd::CheckConfig(text);
-  clusterd::CheckLogin(text);
-  clusterd::CheckSafeLines(text);
-  return 0;
+void clusterd::FuzzText(const std::string& text) {
+  CheckConfig(text);
+  CheckLogin(text);
+  CheckSafeLines(text);
 }

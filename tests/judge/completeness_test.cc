@@ -1,7 +1,6 @@
 // Proofs over the whole catalogue: every rule can fail, and no rule passes
 // without the facts that it reads.
 #include <functional>
-#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"

@@ -18,6 +18,7 @@
 #include "tests/support/http/http_client.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -177,7 +178,7 @@ TEST(StatusTest, OnAnyOtherAddressViewersGetInAndNobodyElse) {
   }
   const HttpReply hook = get_as(certificates.User("slurm", Role::kHook));
   EXPECT_EQ(hook.code, 403);
-  EXPECT_THAT(hook.body, HasSubstr("has the role hook, expected viewer"));
+  EXPECT_THAT(hook.body, Tells("msg-trust-role", kAny, kAny, "hook", "viewer"));
   const HttpReply host = get_as(certificates.Host("server0"));
   EXPECT_EQ(host.code, 403);
   EXPECT_THAT(host.body, HasSubstr("only a user may do this"));

@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "config/values/hccn_conf_line.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/readers/invented_values.h"
 #include "tests/readers/read_answer.h"
 #include "tests/readers/recorded_runs.h"
@@ -20,10 +19,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::AnyOf;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
+using ::testing::AnyOf, ::testing::IsEmpty, ::testing::SizeIs,
+    ::testing::StartsWith;
 
 bool IsAsked(const std::string& query) {
   return std::find(kQueries.begin(), kQueries.end(), query) != kQueries.end();

@@ -4,15 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using ::testing::HasSubstr, ::testing::SizeIs;
 
 constexpr absl::string_view kPing =
     "device 3 PING 29.1.137.205\n"
@@ -49,46 +45,46 @@ void ExpectRejected(absl::string_view output, const std::string& said) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(said)) << output;
 }
 
-TEST(ParseHccnPingTest, ReadsAPing) {
-  ExpectCounts(kPing, 3, 3);
-  EXPECT_FALSE(Parse(kPing).hccs);
-  EXPECT_THAT(Parse(kPing).markers, IsEmpty());
-}
-
-TEST(ParseHccnPingTest, ReadsAnHccsPing) {
-  ExpectCounts(kHccsPing, 1, 1);
-  EXPECT_TRUE(Parse(kHccsPing).hccs);
-  EXPECT_THAT(Parse(kHccsPing).markers, IsEmpty());
-}
-
-TEST(ParseHccnPingTest, ReadsAnAnswerWithoutFinalNewline) {
-  ExpectCounts("3 packets transmitted, 3 received, 0.00% packet loss", 3, 3);
-}
-
-TEST(ParseHccnPingTest, ReadsAllPacketsLostWithoutAMarker) {
-  const absl::string_view output =
-      "3 packets transmitted, 0 received, 100.00% packet loss\n";
-  ExpectCounts(output, 3, 0);
-  EXPECT_THAT(Parse(output).markers, IsEmpty());
-}
-
-TEST(ParseHccnPingTest, GivesEachMarkerOnceInTheOrderOfTheText) {
-  const HccnPing ping = Parse(
-      "Message too long\nrecv time out seq=0\nrecv time out seq=1\n"
-      "From 10.0.0.1: Destination Host Unreachable\n"
-      "3 packets transmitted, 0 received, 100.00% packet loss\n");
-  EXPECT_THAT(ping.markers, ElementsAre("Message too long", "recv time out seq",
-                                        "Destination Host Unreachable"));
-}
-
-TEST(ParseHccnPingTest, GivesTheMarkersOfAnHccsPing) {
-  const HccnPing ping = Parse(
-      "This pkt send fail!\nThis pkt ping not start to send!\n"
-      "This pkt check recv msg fail!\n"
-      "3 packets transmitted, 0 received, 100.00% packets loss\n");
-  EXPECT_THAT(ping.markers, ElementsAre("This pkt send fail!",
-                                        "This pkt ping not start to send!",
-                                        "This pkt check recv msg fail!"));
+TEST(ParseHccnPingTest, ReadsCountsKindAndMarkers) {
+  const struct {
+    const char* name;
+    absl::string_view output;
+    uint32_t transmitted;
+    uint32_t received;
+    bool hccs = false;
+    // Each once, in the order of the text.
+    std::vector<std::string> markers = {};
+  } kCases[] = {
+      {"a ping", kPing, 3, 3},
+      {"an HCCS ping", kHccsPing, 1, 1, true},
+      {"no final newline",
+       "3 packets transmitted, 3 received, 0.00% packet loss", 3, 3},
+      {"all packets lost without a marker",
+       "3 packets transmitted, 0 received, 100.00% packet loss\n", 3, 0},
+      {"markers",
+       "Message too long\nrecv time out seq=0\nrecv time out seq=1\n"
+       "From 10.0.0.1: Destination Host Unreachable\n"
+       "3 packets transmitted, 0 received, 100.00% packet loss\n",
+       3,
+       0,
+       false,
+       {"Message too long", "recv time out seq",
+        "Destination Host Unreachable"}},
+      {"markers of an HCCS ping",
+       "This pkt send fail!\nThis pkt ping not start to send!\n"
+       "This pkt check recv msg fail!\n"
+       "3 packets transmitted, 0 received, 100.00% packets loss\n",
+       3,
+       0,
+       true,
+       {"This pkt send fail!", "This pkt ping not start to send!",
+        "This pkt check recv msg fail!"}}};
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.name);
+    ExpectCounts(each.output, each.transmitted, each.received);
+    EXPECT_EQ(Parse(each.output).hccs, each.hccs);
+    EXPECT_EQ(Parse(each.output).markers, each.markers);
+  }
 }
 
 TEST(ParseHccnPingTest, AcceptsAPercentageRoundedOrCut) {

@@ -1,27 +1,18 @@
 #include "tests/readers/npu_smi_table.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
 
 #include "absl/strings/str_replace.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre, ::testing::HasSubstr;
 
 // The golden input without the lines about its origin.
 std::string Golden(const std::string& name) {
-  std::ifstream file("tests/testdata/npu_smi/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  std::string text;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] != '#') text += line + "\n";
-  }
-  return text;
+  return GoldenText("tests/testdata/npu_smi/" + name);
 }
 
 NpuSmiInfo Parsed(const std::string& name) {

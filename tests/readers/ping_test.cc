@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/readers/hccn_ping.h"
 #include "tests/readers/recorded_runs.h"
 #include "tests/sim/capture_record.h"

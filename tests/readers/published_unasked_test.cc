@@ -8,19 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/readers/invented_values.h"
 #include "tests/readers/read_unasked.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::StartsWith;
 
 constexpr char kWarning[] =
     "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs may "

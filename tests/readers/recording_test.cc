@@ -7,15 +7,12 @@
 
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/sim/capture_record.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::SizeIs;
 
 HostRecording TwoRuns() {
   HostRecording recording;

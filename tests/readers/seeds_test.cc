@@ -9,9 +9,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/readers/hccn_ping.h"
 #include "tests/readers/read_answer.h"
 #include "tests/readers/read_unasked.h"
@@ -21,8 +19,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::SizeIs;
+using ::testing::Contains, ::testing::SizeIs;
 
 constexpr char kFromRecords[] = "tests/readers/capture_seeds";
 // The corpus of mutation_fuzz_test.

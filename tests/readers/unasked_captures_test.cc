@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/host/hccn/hccn_output.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/readers/read_answer.h"
 #include "tests/readers/read_unasked.h"
 #include "tests/readers/recorded_runs.h"
@@ -20,8 +19,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
+using ::testing::IsEmpty, ::testing::StartsWith;
 
 template <typename List>
 bool Has(const List& list, absl::string_view query) {

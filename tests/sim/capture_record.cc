@@ -7,8 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // Beyond any exit status and any signal.
@@ -131,5 +130,4 @@ absl::StatusOr<CaptureRecord> ParseCaptureRecord(absl::string_view json) {
   return record;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

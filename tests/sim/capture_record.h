@@ -14,8 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct CaptureRecord {
   std::string name;
@@ -39,7 +38,6 @@ struct CaptureRecord {
 // one.
 absl::StatusOr<CaptureRecord> ParseCaptureRecord(absl::string_view json);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_CAPTURE_RECORD_H_

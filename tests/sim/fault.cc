@@ -14,8 +14,7 @@
 #include "config/values/nearest_word.h"
 #include "tests/sim/fault/fault_rows.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr char kAscend950[] = "ascend-950";
@@ -206,5 +205,4 @@ Mode ModeOf(const HostFolder& folder) {
              : Mode::kSideBySide;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -15,8 +15,7 @@
 #include "proto/finding.pb.h"
 #include "tests/sim/host_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // The server's place: in its folder, on this machine's kernel, or in
 // namespaces, where namespaces.sh lays the folder over "/".
@@ -86,7 +85,6 @@ absl::Status ApplyFault(const Fault& fault, const HostFolder& folder);
 
 Mode ModeOf(const HostFolder& folder);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_FAULT_H_

@@ -8,8 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/test_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,22 +40,18 @@ TEST(ParseFaultsTest, NamesEveryMistakeInOneRun) {
   const std::string mistakes =
       MistakesIn({"5:lnk=DOWN", "7:link=UP", "0:link=SIDEWAYS", "x",
                   "host:link=UP", "0:net_health=11", "0:address=10.0.0.300"});
-  EXPECT_THAT(mistakes, HasSubstr("did you mean \"link\"?"));
-  EXPECT_THAT(mistakes, HasSubstr("no device \"7\", expected host or one of "
-                                  "0 1 5"));
-  EXPECT_THAT(mistakes, HasSubstr("link is \"SIDEWAYS\", expected UP|DOWN"));
-  EXPECT_THAT(mistakes, HasSubstr("fault \"x\": expected DEVICE:KEY=VALUE or "
-                                  "host:KEY=VALUE"));
-  EXPECT_THAT(mistakes, HasSubstr("unknown key \"link\" of the host"));
-  EXPECT_THAT(mistakes, HasSubstr("net_health is \"11\""));
-  EXPECT_THAT(mistakes, HasSubstr("address is \"10.0.0.300\""));
-  EXPECT_THAT(MistakesIn({"0:state=lnk=1"}),
-              HasSubstr("state is \"lnk=1\", expected NAME=VALUE"));
+  for (const char* mistake :
+       {"did you mean \"link\"?",
+        "no device \"7\", expected host or one of 0 1 5",
+        "link is \"SIDEWAYS\", expected UP|DOWN",
+        "fault \"x\": expected DEVICE:KEY=VALUE or host:KEY=VALUE",
+        "unknown key \"link\" of the host", "net_health is \"11\"",
+        "address is \"10.0.0.300\""}) {
+    EXPECT_THAT(mistakes, HasSubstr(mistake));
+  }
   const std::vector<std::string> lines = absl::StrSplit(mistakes, '\n');
   EXPECT_EQ(lines.size(), 7u);
-}
-
-TEST(ParseFaultsTest, ValueStaysOnItsLine) {
+  // A value stays on its line.
   EXPECT_THAT(MistakesIn({"0:answer=a\nhang.0=1"}), HasSubstr("answer is"));
 }
 
@@ -74,44 +69,46 @@ TEST(FaultKeysTest, EveryKeyOfAScopeIsThereOnceAndSaysWhatItDoes) {
 TEST(ParseFaultsTest, RefusesWhatCannotActThereWithTheReason) {
   const ServerKind inside = {{3}, "A3-superpod", Mode::kNamespaces};
   const ServerKind ascend950 = {{3}, "ascend-950"};
-  EXPECT_EQ(MistakesIn({"host:uda=5b0c7e21d9f4"}), "");
-  EXPECT_THAT(MistakesIn({"host:uda=5b0c7e21d9f4"}, inside),
-              HasSubstr("cannot act in namespaces: /proc is the kernel's"));
+  const struct {
+    const char* fault;
+    ServerKind server;
+    const char* mistake;
+  } kRefused[] = {
+      {"host:uda=5b0c7e21d9f4", inside,
+       "cannot act in namespaces: /proc is the kernel's"},
+      {"5:sdid=7", A2Server(),
+       "cannot act on a server outside an Atlas A3 super pod"},
+      {"3:health=Alarm", ascend950, "cannot act on an Ascend 950: "},
+      {"host:machine_id=ab", A2Server(), "side by side"},
+      {"host:machine_id=ab", inside, "in namespaces"},
+      // Values that name nothing there.
+      {"0:state=lnk=1", A2Server(), "state is \"lnk=1\", expected NAME=VALUE"},
+      {"host:device=absent-99", A2Server(),
+       "no device \"99\", expected one of 0 1 5"},
+      {"3:state=speed=1000", ascend950,
+       "cannot act on an Ascend 950: its hccn_tool does not read \"speed\""},
+      {"3:lies=1", ascend950, "clusterd changes nothing on its devices"},
+      {"host:conf_empty=9", ascend950,
+       "clusterd changes nothing on its devices"},
+      {"5:state=bond=4", A2Server(),
+       "cannot act on a server that is not an Ascend 950"},
+      {"5:state=bond_ip=1", A2Server(), "expected NAME=VALUE"},
+      {"5:state=bond_mask=1", A2Server(), "expected NAME=VALUE"},
+      {"5:state=opt_access_failed=1", A2Server(), "expected NAME=VALUE"}};
+  for (const auto& refused : kRefused) {
+    EXPECT_THAT(MistakesIn({refused.fault}, refused.server),
+                HasSubstr(refused.mistake))
+        << refused.fault;
+  }
   EXPECT_EQ(MistakesIn({"3:sdid=7"}, inside), "");
-  EXPECT_THAT(
-      MistakesIn({"5:sdid=7"}),
-      HasSubstr("cannot act on a server outside an Atlas A3 super pod"));
-  EXPECT_THAT(MistakesIn({"3:health=Alarm"}, ascend950),
-              HasSubstr("cannot act on an Ascend 950: "));
-  EXPECT_THAT(MistakesIn({"host:machine_id=ab"}), HasSubstr("side by side"));
-  EXPECT_THAT(MistakesIn({"host:machine_id=ab"}, inside),
-              HasSubstr("in namespaces"));
-}
-
-TEST(ParseFaultsTest, RefusesAValueThatNamesNothingThere) {
-  const ServerKind ascend950 = {{3}, "ascend-950"};
-  EXPECT_THAT(MistakesIn({"host:device=absent-99"}),
-              HasSubstr("no device \"99\", expected one of 0 1 5"));
-  EXPECT_EQ(MistakesIn({"host:device=absent-5"}), "");
+  for (const char* text : {"host:uda=5b0c7e21d9f4", "host:device=absent-5",
+                           "5:state=opt_serial=x"}) {
+    EXPECT_EQ(MistakesIn({text}), "") << text;
+  }
   for (const char* text :
        {"state=bond=4", "state=lldp_second=x", "state=ports=0/4/UB/UP",
         "state=tls=1", "state=hang.set=1", "state=rc.health=1"}) {
     EXPECT_EQ(MistakesIn({absl::StrCat("3:", text)}, ascend950), "") << text;
-  }
-  EXPECT_THAT(MistakesIn({"3:state=speed=1000"}, ascend950),
-              HasSubstr("cannot act on an Ascend 950: its hccn_tool does not "
-                        "read \"speed\""));
-  EXPECT_THAT(MistakesIn({"3:lies=1"}, ascend950),
-              HasSubstr("clusterd changes nothing on its devices"));
-  EXPECT_THAT(MistakesIn({"host:conf_empty=9"}, ascend950),
-              HasSubstr("clusterd changes nothing on its devices"));
-  EXPECT_THAT(MistakesIn({"5:state=bond=4"}),
-              HasSubstr("cannot act on a server that is not an Ascend 950"));
-  EXPECT_EQ(MistakesIn({"5:state=opt_serial=x"}), "");
-  for (const char* unread : {"bond_ip", "bond_mask", "opt_access_failed"}) {
-    EXPECT_THAT(MistakesIn({absl::StrCat("5:state=", unread, "=1")}),
-                HasSubstr("expected NAME=VALUE"))
-        << unread;
   }
 }
 
@@ -156,36 +153,32 @@ class ApplyFaultTest : public ::testing::Test {
 };
 
 TEST_F(ApplyFaultTest, AddressGoesToDeviceAndFileOrToOneOfThem) {
-  Apply("5:address=10.0.0.9");
-  EXPECT_EQ(State("ip.5"), "10.0.0.9");
-  EXPECT_EQ(Conf(), "address_5=10.0.0.9\n");
-  Apply("5:live_address=10.0.0.10");
-  EXPECT_EQ(State("ip.5"), "10.0.0.10");
-  EXPECT_EQ(Conf(), "address_5=10.0.0.9\n");
-  Apply("5:stored_address=10.0.0.11");
-  EXPECT_EQ(State("ip.5"), "10.0.0.10");
-  EXPECT_EQ(Conf(), "address_5=10.0.0.11\n");
-  Apply("5:address=none");
-  EXPECT_EQ(State("ip.5"), "none");
-  EXPECT_EQ(Conf(), "");
+  const char* const kSteps[][3] = {
+      {"5:address=10.0.0.9", "10.0.0.9", "address_5=10.0.0.9\n"},
+      {"5:live_address=10.0.0.10", "10.0.0.10", "address_5=10.0.0.9\n"},
+      {"5:stored_address=10.0.0.11", "10.0.0.10", "address_5=10.0.0.11\n"},
+      {"5:address=none", "none", ""}};
+  for (const auto& [fault, live, stored] : kSteps) {
+    Apply(fault);
+    EXPECT_EQ(State("ip.5"), live) << fault;
+    EXPECT_EQ(Conf(), stored) << fault;
+  }
 }
 
 TEST_F(ApplyFaultTest, WordsBecomeTheDevicesCodes) {
-  Apply("0:link=DOWN");
-  Apply("0:net_health=ReceiveTimeout");
-  Apply("0:gone=1");
-  Apply("1:busy=always");
-  Apply("1:delay=250");
-  Apply("1:lies=1");
-  Apply("1:lldp=none");
+  const char* const kFaults[][3] = {
+      {"0:link=DOWN", "link.0", "0"},
+      {"0:net_health=ReceiveTimeout", "net_health.0", "2"},
+      {"0:gone=1", "health.0", "0xffffffff"},
+      {"1:busy=always", "busy.1", "-1"},
+      {"1:delay=250", "delay.1.ms", "250"},
+      {"1:lies=1", "lies.1", "1"},
+      {"1:lldp=none", "lldp.1", ""}};
+  for (const auto& [fault, key, value] : kFaults) {
+    Apply(fault);
+    EXPECT_EQ(State(key), value) << fault;
+  }
   Apply("5:lldp=leaf-09/400GE1/0/3");
-  EXPECT_EQ(State("link.0"), "0");
-  EXPECT_EQ(State("net_health.0"), "2");
-  EXPECT_EQ(State("health.0"), "0xffffffff");
-  EXPECT_EQ(State("busy.1"), "-1");
-  EXPECT_EQ(State("delay.1.ms"), "250");
-  EXPECT_EQ(State("lies.1"), "1");
-  EXPECT_EQ(State("lldp.1"), "");
   EXPECT_THAT(State("lldp.5"), HasSubstr("Ifname: 400GE1/0/3\n"));
 }
 
@@ -243,5 +236,4 @@ TEST_F(ApplyFaultTest, InterfacesAreThoseThatIpShows) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

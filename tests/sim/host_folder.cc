@@ -14,8 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 absl::Status FromErrno(const std::string& path) {
@@ -139,5 +138,4 @@ absl::Status HostFolder::Adopt(absl::string_view relative,
       absl::StrCat(path, ": cannot copy ", real, " there: ", error.message()));
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

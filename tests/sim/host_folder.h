@@ -9,8 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "tests/sim/tool/device_state.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 inline constexpr char kStateFile[] = "var/lib/hccn_sim/state";
 
@@ -47,7 +46,6 @@ class HostFolder {
   std::string root_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_HOST_FOLDER_H_

@@ -2,81 +2,67 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/test_folder.h"
+#include "tests/support/wait/telling.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
-using ::testing::HasSubstr;
+class HostFolderTest : public ::testing::Test {
+ protected:
+  struct stat StatOf(const std::string& path) {
+    struct stat found = {};
+    EXPECT_EQ(stat(host_.Path(path).c_str(), &found), 0) << path;
+    return found;
+  }
 
-TEST(HostFolderTest, WriteMakesFoldersAndSetsTheMode) {
-  const TestFolder folder;
-  const HostFolder host(folder.path());
-  ASSERT_TRUE(host.Write("etc/a/b", "text", 0640).ok());
-  EXPECT_EQ(host.Read("etc/a/b"), "text");
-  struct stat found;
-  ASSERT_EQ(stat(host.Path("etc/a/b").c_str(), &found), 0);
-  EXPECT_EQ(found.st_mode & 0777, 0640u);
+  const TestFolder folder_;
+  const HostFolder host_{folder_.path()};
+};
+
+TEST_F(HostFolderTest, WriteMakesFoldersAndSetsTheMode) {
+  ASSERT_TRUE(host_.Write("etc/a/b", "text", 0640).ok());
+  EXPECT_EQ(host_.Read("etc/a/b"), "text");
+  EXPECT_EQ(StatOf("etc/a/b").st_mode & 0777, 0640u);
 }
 
-TEST(HostFolderTest, WriteKeepsTheInodeAndLeavesNothingOfTheOldText) {
-  const TestFolder folder;
-  const HostFolder host(folder.path());
-  ASSERT_TRUE(host.Write("a", "a long text").ok());
-  struct stat before, after;
-  stat(host.Path("a").c_str(), &before);
-  ASSERT_TRUE(host.Write("a", "b").ok());
-  stat(host.Path("a").c_str(), &after);
-  EXPECT_EQ(host.Read("a"), "b");
-  EXPECT_EQ(before.st_ino, after.st_ino);
+TEST_F(HostFolderTest, WriteKeepsTheInodeAndLeavesNothingOfTheOldText) {
+  ASSERT_TRUE(host_.Write("a", "a long text").ok());
+  const ino_t before = StatOf("a").st_ino;
+  ASSERT_TRUE(host_.Write("a", "b").ok());
+  EXPECT_EQ(host_.Read("a"), "b");
+  EXPECT_EQ(StatOf("a").st_ino, before);
 }
 
-TEST(HostFolderTest, WriteDoesNotFollowALink) {
-  const TestFolder folder;
-  const HostFolder host(folder.path());
-  ASSERT_TRUE(host.Write("target", "kept").ok());
-  ASSERT_TRUE(host.Link("link", "target").ok());
-  EXPECT_FALSE(host.Write("link", "lost").ok());
-  EXPECT_EQ(host.Read("target"), "kept");
+TEST_F(HostFolderTest, WriteDoesNotFollowALink) {
+  ASSERT_TRUE(host_.Write("target", "kept").ok());
+  ASSERT_TRUE(host_.Link("link", "target").ok());
+  EXPECT_FALSE(host_.Write("link", "lost").ok());
+  EXPECT_EQ(host_.Read("target"), "kept");
 }
 
-TEST(HostFolderTest, RemoveOfNothingIsFine) {
-  const TestFolder folder;
-  const HostFolder host(folder.path());
-  EXPECT_TRUE(host.Remove("nothing").ok());
-  ASSERT_TRUE(host.Write("a", "").ok());
-  EXPECT_TRUE(host.Exists("a"));
-  EXPECT_TRUE(host.Remove("a").ok());
-  EXPECT_FALSE(host.Exists("a"));
+TEST_F(HostFolderTest, RemoveOfNothingIsFine) {
+  EXPECT_TRUE(host_.Remove("nothing").ok());
+  ASSERT_TRUE(host_.Write("a", "").ok());
+  EXPECT_TRUE(host_.Exists("a"));
+  EXPECT_TRUE(host_.Remove("a").ok());
+  EXPECT_FALSE(host_.Exists("a"));
 }
 
-TEST(HostFolderTest, AdoptedProgramRunsFromItsNewPlace) {
-  const TestFolder folder;
-  const HostFolder host(folder.path());
-  ASSERT_TRUE(host.Adopt("usr/bin/true", "/bin/true").ok());
-  EXPECT_EQ(system(host.Path("usr/bin/true").c_str()), 0);
-}
-
-TEST(HostFolderTest, AdoptNamesAProgramThatIsNotThere) {
-  const TestFolder folder;
-  const absl::Status status =
-      HostFolder(folder.path()).Adopt("tool", "/nonexistent/tool");
+TEST_F(HostFolderTest, AdoptedProgramRunsFromItsNewPlace) {
+  ASSERT_TRUE(host_.Adopt("usr/bin/true", "/bin/true").ok());
+  EXPECT_EQ(system(host_.Path("usr/bin/true").c_str()), 0);
+  const absl::Status status = host_.Adopt("tool", "/nonexistent/tool");
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/tool"));
+  EXPECT_THAT(status, HasText("/nonexistent/tool"));
 }
 
-TEST(HostFolderTest, NodeIsThereWhoeverMakesIt) {
-  const TestFolder folder;
-  const HostFolder host(folder.path());
-  ASSERT_TRUE(host.MakeNode("dev/davinci0").ok());
-  EXPECT_TRUE(host.Exists("dev/davinci0"));
+TEST_F(HostFolderTest, NodeIsThereWhoeverMakesIt) {
+  ASSERT_TRUE(host_.MakeNode("dev/davinci0").ok());
+  EXPECT_TRUE(host_.Exists("dev/davinci0"));
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

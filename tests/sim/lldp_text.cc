@@ -3,8 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 std::string SwitchNeighbourText(const SwitchPort& port) {
   return absl::StrFormat(
@@ -43,5 +42,4 @@ std::string LongNeighbourText(int device) {
   return text + "End of LLDPDU TLV";
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

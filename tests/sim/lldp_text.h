@@ -5,8 +5,7 @@
 
 #include <string>
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct SwitchPort {
   std::string switch_name;
@@ -21,7 +20,6 @@ std::string NpuNeighbourText(int device);
 // A switch that sends more than the tool's 1999 bytes.
 std::string LongNeighbourText(int device);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_LLDP_TEXT_H_

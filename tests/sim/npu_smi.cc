@@ -7,8 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "tests/sim/facts/healthy_facts.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // The folder <card>.<chip> is a link to the device's, which also has its lines
@@ -221,5 +220,4 @@ absl::Status WriteBrokenNpuSmi(const HostFolder& folder,
   return folder.Write(kNpuSmi, script, 0755);
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

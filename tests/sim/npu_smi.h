@@ -11,8 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "tests/sim/host_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 inline constexpr char kNpuSmi[] = "usr/local/sbin/npu-smi";
 
@@ -58,7 +57,6 @@ absl::Status SetHccs(const HostFolder& folder, int device,
 absl::Status SetSuperPodValue(const HostFolder& folder, int device,
                               const std::string& key, const std::string& value);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_NPU_SMI_H_

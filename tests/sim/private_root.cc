@@ -15,8 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/sim/host_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr char kHccnConf[] = "etc/hccn.conf";
@@ -164,5 +163,4 @@ bool MayEnterPrivately() {
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

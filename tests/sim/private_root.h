@@ -12,8 +12,7 @@
 #include "absl/status/statusor.h"
 #include "tests/sim/run_setup.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // Deletes the folder when it goes.
 class PrivateRoot {
@@ -44,7 +43,6 @@ bool EnterPrivateRoot(const PrivateRoot& root, const RunSetup& setup);
 // True if this process has the rights of RunSetup::NeedsPrivilege.
 bool MayEnterPrivately();
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_PRIVATE_ROOT_H_

@@ -9,8 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::Optional;
@@ -77,5 +76,4 @@ TEST(EnterPrivateRootTest, ReadOnlyFileIsReadOnlyInsideAlone) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

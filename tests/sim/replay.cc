@@ -19,8 +19,7 @@
 #include "tests/sim/private_root.h"
 #include "tests/sim/replay_run.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr int kWrongUsage = 3;
@@ -134,7 +133,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 int main(int argc, char** argv) { return clusterd::sim::Main(argc, argv); }

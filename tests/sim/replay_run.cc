@@ -23,8 +23,7 @@
 #include "tests/sim/run_setup.h"
 #include "tests/sim/tool_process.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // A run that ends does so within this, also on a busy machine.
@@ -467,5 +466,4 @@ ReplayResult Replay(const CaptureRecord& record, const ReplayOptions& options) {
   return result;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -6,8 +6,7 @@
 
 #include "tests/sim/capture_record.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct ReplayOptions {
   // The tool: any program that takes the state of its devices from
@@ -32,7 +31,6 @@ ReplayResult Replay(const CaptureRecord& record, const ReplayOptions& options);
 // Why a record is not compared; empty: it is. The one list of exceptions.
 std::string ReasonToSkip(const CaptureRecord& record);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_REPLAY_RUN_H_

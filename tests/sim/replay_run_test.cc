@@ -8,8 +8,7 @@
 #include "tests/sim/private_root.h"
 #include "tests/sim/test_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -28,27 +27,34 @@ class ReplayTest : public ::testing::Test {
   }
 
   ReplayResult With(const std::string& script) {
-    EXPECT_TRUE(HostFolder(folder_.path())
-                    .Write("tool", "#!/bin/sh\n" + script, 0755)
-                    .ok());
+    EXPECT_TRUE(
+        HostFolder(folder_.path())
+            .Write("tool",
+                   "#!/bin/sh\nCONF=$HCCN_SIM_ROOT/etc/hccn.conf\n" + script,
+                   0755)
+            .ok());
     ReplayOptions options;
     options.tool = folder_.path() + "/tool";
     options.privileged = MayEnterPrivately();
     return Replay(record_, options);
   }
 
+  Verdict Of(const std::string& script) { return With(script).verdict; }
+
   const TestFolder folder_;
   CaptureRecord record_;
 };
 
 TEST_F(ReplayTest, SameStreamsStatusAndFileMatch) {
-  EXPECT_EQ(With("echo one; echo two").verdict, Verdict::kMatched);
+  EXPECT_EQ(Of("echo one; echo two"), Verdict::kMatched);
+  EXPECT_THAT(With("echo one; echo two; rm $CONF").text,
+              HasSubstr("+ <no file>"));
 }
 
 TEST_F(ReplayTest, EveryDifferenceIsShownAsADiff) {
   const ReplayResult result = With(
       "echo one; echo too; echo oops >&2; "
-      "echo a=2 >$HCCN_SIM_ROOT/etc/hccn.conf; exit 3");
+      "echo a=2 >$CONF; exit 3");
   EXPECT_EQ(result.verdict, Verdict::kDifferent);
   EXPECT_THAT(result.text, HasSubstr("stdout, from line 2\n      - two\n"
                                      "      + too\n"));
@@ -58,53 +64,34 @@ TEST_F(ReplayTest, EveryDifferenceIsShownAsADiff) {
   EXPECT_THAT(result.text, HasSubstr("      - a=1\n      + a=2\n"));
 }
 
-TEST_F(ReplayTest, DeletedFileIsADifference) {
-  EXPECT_THAT(With("echo one; echo two; rm $HCCN_SIM_ROOT/etc/hccn.conf").text,
-              HasSubstr("+ <no file>"));
-}
-
 TEST_F(ReplayTest, UsageTextMatchesAnythingInItsPlace) {
   record_.standard_output = "head\n<usage text>";
-  EXPECT_EQ(With("echo head; echo what; echo ever").verdict, Verdict::kMatched);
-  EXPECT_EQ(With("echo hat; echo what; echo ever").verdict,
-            Verdict::kDifferent);
+  EXPECT_EQ(Of("echo head; echo what; echo ever"), Verdict::kMatched);
+  EXPECT_EQ(Of("echo hat; echo what; echo ever"), Verdict::kDifferent);
 }
 
-TEST_F(ReplayTest, RunThatShouldBlockMustNotEnd) {
+TEST_F(ReplayTest, RunThatShouldBlockMustNotEndBeforeItsSignal) {
   record_.exit = std::nullopt;
   record_.standard_output.clear();
-  EXPECT_EQ(With("exec sleep 1000").verdict, Verdict::kMatched);
+  EXPECT_EQ(Of("exec sleep 1000"), Verdict::kMatched);
   EXPECT_THAT(With("exit 0").text, HasSubstr("- still running"));
-}
-
-TEST_F(ReplayTest, SignalEndsTheRunThatTheRecordEnded) {
   record_.exit = -15;
-  record_.standard_output.clear();
   record_.precondition =
-      "the stub call never returns (hang.set); SIGTERM "
-      "after 3 s";
-  EXPECT_EQ(With("exec sleep 1000").verdict, Verdict::kMatched);
-  EXPECT_EQ(With("exit 0").verdict, Verdict::kDifferent);
+      "the stub call never returns (hang.set); SIGTERM after 3 s";
+  EXPECT_EQ(Of("exec sleep 1000"), Verdict::kMatched);
+  EXPECT_EQ(Of("exit 0"), Verdict::kDifferent);
 }
 
-TEST_F(ReplayTest, LockIsHeldForAWhile) {
+TEST_F(ReplayTest, LockIsHeldForAWhileAndOutlastsARunThatASignalEnds) {
   record_.precondition = "another process holds flock on hccn.conf for 2 s";
   record_.standard_output = "locked\nfree\n";
-  EXPECT_EQ(With("exec 9<$HCCN_SIM_ROOT/etc/hccn.conf; "
-                 "flock -n 9 || echo locked; flock 9 && echo free")
-                .verdict,
+  EXPECT_EQ(Of("exec 9<$CONF; flock -n 9 || echo locked; flock 9 && echo free"),
             Verdict::kMatched);
-}
-
-TEST_F(ReplayTest, LockOutlastsARunThatASignalEnds) {
   record_.exit = -15;
   record_.standard_output.clear();
   record_.precondition =
       "another process holds flock on hccn.conf for 30 s; SIGTERM after 3 s";
-  EXPECT_EQ(With("exec 9<$HCCN_SIM_ROOT/etc/hccn.conf; "
-                 "exec flock 9")
-                .verdict,
-            Verdict::kMatched);
+  EXPECT_EQ(Of("exec 9<$CONF; exec flock 9"), Verdict::kMatched);
 }
 
 TEST_F(ReplayTest, SaysWhichKeysTheRunWentWithout) {
@@ -118,11 +105,11 @@ TEST_F(ReplayTest, TextOfAnUndefinedHealthCodeIsNotCompared) {
   record_.standard_output = "net health status: rubbish\n";
   for (const char* code : {"-1", "0xffffffff"}) {
     record_.precondition = std::string("net_health.0=") + code;
-    EXPECT_EQ(With("echo net health status: else").verdict, Verdict::kMatched);
-    EXPECT_EQ(With("echo no health: else").verdict, Verdict::kDifferent);
+    EXPECT_EQ(Of("echo net health status: else"), Verdict::kMatched);
+    EXPECT_EQ(Of("echo no health: else"), Verdict::kDifferent);
   }
   record_.precondition = "net_health.0=0; res.0x5.0=-16";
-  EXPECT_EQ(With("echo net health status: else").verdict, Verdict::kDifferent);
+  EXPECT_EQ(Of("echo net health status: else"), Verdict::kDifferent);
 }
 
 TEST_F(ReplayTest, LinkLedToWhatTheRunLeftAlone) {
@@ -131,9 +118,7 @@ TEST_F(ReplayTest, LinkLedToWhatTheRunLeftAlone) {
   record_.conf_after = "mtu_0=1500\nnetdetect_0=10.0.0.254\n";
   record_.argv.push_back("10.0.0.254");
   record_.standard_output = "mtu_0=1500\n";
-  EXPECT_EQ(With("cat $HCCN_SIM_ROOT/etc/hccn.conf; "
-                 "echo netdetect_0=10.0.0.254 >>$HCCN_SIM_ROOT/etc/hccn.conf")
-                .verdict,
+  EXPECT_EQ(Of("cat $CONF; echo netdetect_0=10.0.0.254 >>$CONF"),
             Verdict::kMatched);
 }
 
@@ -145,13 +130,9 @@ TEST_F(ReplayTest, RunsOfARoundMayWriteInAnyOrder) {
   record_.conf_after =
       "0 round-0 1\n0 round-1 1\n0 round-2 1\n"
       "1 round-0 2\n1 round-1 2\n1 round-2 2\n";
-  EXPECT_EQ(With("echo $* >>$HCCN_SIM_ROOT/etc/hccn.conf").verdict,
-            Verdict::kMatched);
-  EXPECT_EQ(
-      With("[ $1 = 1 ] || echo $* >>$HCCN_SIM_ROOT/etc/hccn.conf").verdict,
-      Verdict::kDifferent);
-  EXPECT_EQ(With("echo $* >>$HCCN_SIM_ROOT/etc/hccn.conf; exit $1").verdict,
-            Verdict::kDifferent);
+  EXPECT_EQ(Of("echo $* >>$CONF"), Verdict::kMatched);
+  EXPECT_EQ(Of("[ $1 = 1 ] || echo $* >>$CONF"), Verdict::kDifferent);
+  EXPECT_EQ(Of("echo $* >>$CONF; exit $1"), Verdict::kDifferent);
 }
 
 TEST_F(ReplayTest, FileIsRenamedOverWhileTheToolWaits) {
@@ -160,14 +141,9 @@ TEST_F(ReplayTest, FileIsRenamedOverWhileTheToolWaits) {
       "old one while the tool waits for the lock";
   record_.conf_after = "a=1\nb=2\n";
   record_.standard_output = "";
-  EXPECT_EQ(With("exec 9>>$HCCN_SIM_ROOT/etc/hccn.conf; flock 9; "
-                 "echo lost >&9")
-                .verdict,
-            Verdict::kMatched);
+  EXPECT_EQ(Of("exec 9>>$CONF; flock 9; echo lost >&9"), Verdict::kMatched);
   // One that opens the file again after the wait does not lose its key.
-  EXPECT_EQ(With("exec 9>>$HCCN_SIM_ROOT/etc/hccn.conf; flock 9; "
-                 "echo kept >>$HCCN_SIM_ROOT/etc/hccn.conf")
-                .verdict,
+  EXPECT_EQ(Of("exec 9>>$CONF; flock 9; echo kept >>$CONF"),
             Verdict::kDifferent);
 }
 
@@ -210,5 +186,4 @@ TEST(ReasonToSkipTest, ComparesEveryCommandThatClusterdUses) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -14,8 +14,7 @@
 #include "absl/strings/strip.h"
 #include "tests/sim/tool/product.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr uid_t kNobody = 65534;
@@ -286,5 +285,4 @@ RunSetup SetupOf(const CaptureRecord& record) {
 
 bool IsKnownStateKey(const std::string& key) { return IsKnownKey(key); }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -28,8 +28,7 @@
 #include "tests/sim/capture_record.h"
 #include "tests/sim/tool/device_state.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct RunSetup {
   enum class ConfKind { kFile, kDirectory, kSymlink };
@@ -73,7 +72,6 @@ inline constexpr int kShortDelayMs = 600;
 // True if the tool reads a key of that name, "link.3", of its state.
 bool IsKnownStateKey(const std::string& key);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_RUN_SETUP_H_

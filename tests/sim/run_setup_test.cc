@@ -5,8 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::ElementsAre;
@@ -142,5 +141,4 @@ TEST(SetupOfTest, CutTextIsCompletedFromTheOutput) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -22,8 +22,7 @@
 #include "tests/sim/fault.h"
 #include "tests/sim/simulated_host.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr int kFailed = 1;
@@ -176,7 +175,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 int main(int argc, char** argv) { return clusterd::sim::Main(argc, argv); }

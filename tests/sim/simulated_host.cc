@@ -17,8 +17,7 @@
 #include "tests/sim/lldp_text.h"
 #include "tests/sim/npu_smi.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // Huawei's PCI vendor id, and an A3 server's accelerator other than an NPU.
@@ -425,5 +424,4 @@ absl::Status AddFaults(const std::string& root,
   return ApplyFaults(*faults, folder);
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

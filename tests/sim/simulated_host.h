@@ -13,8 +13,7 @@
 #include "absl/status/status.h"
 #include "proto/spec.pb.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct SimulatedHostOptions {
   // Must not exist, or be empty.
@@ -75,7 +74,6 @@ bool HasAscend950Tool(const ClusterSpec& spec);
 // not one of them, if HasAscend950Tool.
 std::string ToolProductOf(const ClusterSpec& spec, const ServerSpec& server);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_SIMULATED_HOST_H_

@@ -7,8 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 class TestFolder {
  public:
@@ -30,7 +29,6 @@ class TestFolder {
   std::string path_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TEST_FOLDER_H_

@@ -13,8 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // The child's status for "could not become the tool".
@@ -183,5 +182,4 @@ ToolResult ToolProcess::Finish(absl::Duration limit) {
   return result_;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -13,8 +13,7 @@
 #include "tests/sim/private_root.h"
 #include "tests/sim/run_setup.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct ToolResult {
   // Negative: ended by that signal. nullopt: it was killed at the limit.
@@ -56,7 +55,6 @@ class ToolProcess {
   ToolResult result_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_PROCESS_H_

@@ -5,7 +5,7 @@ _clusterctl() {
   COMPREPLY=()
   read -r -a words <<<"$line"
   case $line in *[[:space:]]) words+=("") ;; esac
-  # bash begins a word anew behind "=" and ":", and puts in only the rest of it.
+  # bash begins a new word behind "=" and ":", and puts in only the rest of it.
   whole=${words[${#words[@]} - 1]}
   case $typed in = | :) typed= ;; esac
   before=${whole%"$typed"}

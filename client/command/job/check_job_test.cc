@@ -5,14 +5,15 @@
 
 #include <optional>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::EndsWith, ::testing::HasSubstr;
 
 using Arguments = std::vector<std::string>;
 
@@ -36,12 +37,8 @@ Report JobReport(const std::string& id) {
 // The request that `check` with these options sends.
 std::optional<CheckRequest> Asked(const Arguments& options, ProgramWorld world,
                                   int status = 0) {
-  FakeController controller(world.script);
-  world.controller = &controller;
-  Arguments arguments = {"check"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  const ProgramOutput output = RunProgram(arguments, world);
-  EXPECT_EQ(output.status, status) << output.err << output.out;
+  WatchedController controller(world);
+  EXPECT_EQ(RunProgram(With({"check"}, options), world).status, status);
   return controller.check_request();
 }
 
@@ -92,7 +89,7 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
   EXPECT_EQ(job.requirements(), "torch==2.1.0\n");
   // An empty script is still a script.
   EXPECT_EQ(job.script(), "\n");
-  EXPECT_TRUE(absl::EndsWith(job.script_file(), "-train.py"));
+  EXPECT_THAT(job.script_file(), EndsWith("-train.py"));
   EXPECT_EQ(job.user(), "ann");
   // A shell of root may have no USER.
   world.environment.erase("USER");
@@ -105,12 +102,11 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
                "requirements: [six]\n");
   EXPECT_EQ(Asked({"--job", named}, world)->job().user(), "eve");
   EXPECT_EQ(Asked({"--job", named}, world)->job().requirements(), "six\n");
-  const ProgramOutput output = RunProgram(
-      {"check", "--job",
-       TestFile("gone.yaml", "nodes: server0\nrequirements: gone.txt\n")},
-      world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(output.err, "gone.txt")) << output.err;
+  EXPECT_THAT(RunProgram({"check", "--job",
+                          TestFile("gone.yaml",
+                                   "nodes: server0\nrequirements: gone.txt\n")},
+                         world),
+              Ends(3, Err(HasSubstr("gone.txt"))));
 }
 
 // No process writes to it, so that opening it would block for ever.
@@ -123,13 +119,11 @@ TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
   for (const char* key : {"requirements", "script", "rank_table"}) {
     const std::string file = TestFile(
         "fifo.yaml", absl::StrCat("nodes: server0\n", key, ": ", fifo, "\n"));
-    const ProgramOutput output = RunProgram({"check", "--job", file}, world);
-    EXPECT_EQ(output.status, 3) << key;
-    EXPECT_TRUE(absl::StrContains(output.err, fifo + ": not a regular file"))
-        << key << ": " << output.err;
+    EXPECT_THAT(RunProgram({"check", "--job", file}, world),
+                Ends(3, Err(HasSubstr(fifo + ": not a regular file"))))
+        << key;
   }
-  const ProgramOutput itself = RunProgram({"check", "--job", fifo}, world);
-  EXPECT_EQ(itself.status, 3) << itself.err;
+  EXPECT_EQ(RunProgram({"check", "--job", fifo}, world).status, 3);
 }
 
 TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
@@ -168,9 +162,10 @@ TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";
   const auto asked = [&](const Arguments& more) {
-    Arguments all = {"--nodes", "server[0-1]", "--method", "horovodrun"};
-    all.insert(all.end(), more.begin(), more.end());
-    return Asked(all, world)->job();
+    return Asked(
+               With({"--nodes", "server[0-1]", "--method", "horovodrun"}, more),
+               world)
+        ->job();
   };
   EXPECT_EQ(asked({}).ssh().user(), "ann");
   const JobSpec named = asked({"--ssh-user", "bob", "--ssh-port", "12345"});
@@ -209,14 +204,10 @@ TEST(CheckJobTest, NamesTheByteOfARankTableThatIsNotUtf8) {
         Arguments{"check", "--nodes", "server0", "--rank-table", table},
         Arguments{"generate", "launch", "--nodes", "server0", "--rank-table",
                   table}}) {
-    Arguments all = named;
-    all.insert(all.end(), {"--method", "torchrum"});
-    const ProgramOutput output = RunProgram(all, WorldWith(JobReport("")));
-    EXPECT_EQ(output.status, 3);
-    EXPECT_TRUE(
-        absl::StrContains(output.err, "gbk.json: line 2: byte 6 is not UTF-8"))
-        << output.err;
-    EXPECT_TRUE(absl::StrContains(output.err, "did you mean \"torchrun\""));
+    EXPECT_THAT(RunProgram(With(named, {"--method", "torchrum"}),
+                           WorldWith(JobReport(""))),
+                Ends(3, Err(HasSubstr("gbk.json: line 2: byte 6")),
+                     Err(Tells("did-you-mean", "torchrun"))));
   }
 }
 
@@ -259,13 +250,10 @@ TEST(CheckJobTest, TakesTheJobFromARankTableAloneInTheOrderOfItsRanks) {
 }
 
 TEST(CheckJobTest, RefusesATableWhoseServersTheSpecDoesNotKnow) {
-  const ProgramOutput output =
+  EXPECT_THAT(
       RunProgram({"check", "--rank-table", TestFile("table.json", kTable)},
-                 WorldWith(JobReport("")));
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(
-      output.err, "server_id \"10.0.0.2\", expected a host of cluster.yaml"))
-      << output.err;
+                 WorldWith(JobReport(""))),
+      Ends(3, Err(HasSubstr("server_id \"10.0.0.2\", expected a host"))));
 }
 
 TEST(CheckJobTest, NamesEveryMistakeAtOnce) {
@@ -278,7 +266,7 @@ TEST(CheckJobTest, NamesEveryMistakeAtOnce) {
        {"--nodes: HOSTS, --exclude", "--nodes: --netns is given too",
         "--devices: ", "--dtype: \"fp15\"", "did you mean \"torchrun\"",
         "host \"server9\" is not in the spec"}) {
-    EXPECT_TRUE(absl::StrContains(output.err, text)) << text << output.err;
+    EXPECT_THAT(output.err, HasSubstr(text));
   }
 }
 
@@ -292,12 +280,9 @@ TEST(CheckJobTest, NamesOptionsThatDoNotGoTogether) {
        "--rank-table: --devices is given too"},
   };
   for (const auto& [options, text] : cases) {
-    Arguments arguments = {"check"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    const ProgramOutput output =
-        RunProgram(arguments, WorldWith(PassingReport({"server0", "server1"})));
-    EXPECT_EQ(output.status, 3);
-    EXPECT_TRUE(absl::StrContains(output.err, text)) << output.err;
+    EXPECT_THAT(RunProgram(With({"check"}, options),
+                           WorldWith(PassingReport({"server0", "server1"}))),
+                Ends(3, Err(HasSubstr(text))));
   }
 }
 

@@ -33,9 +33,9 @@
 namespace clusterd {
 namespace {
 
-// Twice the default limit of a check, and a little.
+// Twice the default limit of a check, and some more.
 constexpr absl::Duration kLaunchTimeout = absl::Seconds(140);
-constexpr mode_t kProgram = 0777;  // As far as umask lets.
+constexpr mode_t kProgram = 0777;  // Limited by umask.
 constexpr mode_t kData = 0666;
 constexpr int kGroups = 4, kHostsColumns = 100;  // Hosts in a note.
 constexpr char kHostInPath[] = "%h";
@@ -45,7 +45,7 @@ constexpr char kAllNodes[] = "all";
 struct JobRule {
   absl::string_view name;
   absl::string_view options;
-  absl::string_view launch_options;  // Behind the others.
+  absl::string_view launch_options;  // After the others.
   absl::string_view keys;
 };
 constexpr char kServers[] = "--nodes, --devices";
@@ -87,7 +87,7 @@ class GenerateCommand : public Command {
 
   void AddProgram(CLI::App& app) { named_.AddProgram(app); }
 
-  // Fills the job in; adds mistakes.
+  // Sets the job; adds mistakes.
   void ReadJob() {
     const bool is_named = !named_.given().empty();
     if (!is_named && ValueOf(session().environment, "SLURM_JOB_ID").empty()) {
@@ -103,8 +103,8 @@ class GenerateCommand : public Command {
                             kLaunchTimeout);
   }
 
-  // kExitPass with `facts_` set if no rule stops the job. Otherwise the exit
-  // status, with all messages printed.
+  // Returns kExitPass and sets `facts_` if no rule blocks the job. Otherwise
+  // the exit status, with all messages printed.
   int Prepare() {
     const auto client = Connect();
     if (!mistakes_.empty()) return Refuse(RejectUsage(), "wrong usage");
@@ -155,7 +155,7 @@ class GenerateCommand : public Command {
     return Lines(lines);
   }
 
-  // The job meets a waived problem until it is repaired.
+  // A waived problem affects the job until it is repaired.
   int TellWaived(const Report& report) {
     const Report rendered = Rendered(report);
     for (const RuleResult& rule : rendered.rules()) {
@@ -170,9 +170,9 @@ class GenerateCommand : public Command {
     return kExitPass;
   }
 
-  // If stdout has a document, prints one for an error too.
+  // If stdout is to have a document, an error needs one too.
   virtual int Refuse(int status, absl::string_view /*why*/) { return status; }
-  // The command has the options of a launch.
+  // True if the command has the options of a launch.
   virtual bool launches() const { return false; }
 
   uint32_t ssh_port() const { return named_.ssh_port(); }
@@ -181,8 +181,8 @@ class GenerateCommand : public Command {
     return {facts_.facts().pointer_begin(), facts_.facts().pointer_end()};
   }
 
-  // Writes a file, or stdout if the path is empty; the exit status. An equal
-  // file stays as it is. A different one also stays unless `overwrite`.
+  // Writes a file, or stdout if the path is empty; returns the exit status.
+  // Keeps an equal file, and a different one unless `overwrite`.
   int Write(const std::string& path, const std::string& text, bool overwrite,
             mode_t mode) {
     if (path.empty()) {
@@ -300,8 +300,9 @@ class GenerateLaunchCommand final : public GenerateCommand {
               "Source this file where a host has it, instead of the method's "
               "own; may be repeated")
         ->allow_extra_args(false);
-    AddOption(app, "--tiered", "WHEN", tiered_,
-              "Tiers of torch-npu-run: auto (default; by size), on, off");
+    AddOption(
+        app, "--tiered", "WHEN", tiered_,
+        "Tiered link setup of torch-npu-run: auto (default; by size), on, off");
     AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint,
               "For torch-npu-run: the first server and the port of its store");
     AddOption(app, "--rdzv-id", "ID", options_.rdzv_id,
@@ -420,7 +421,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
   }
 
-  // The check judges the program that the launch starts, if it can.
+  // The check judges the program that the launch starts, if possible.
   void ReadProgram() {
     if (!job_.python().empty()) options_.python = job_.python();
     if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();

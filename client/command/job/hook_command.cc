@@ -24,11 +24,12 @@
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
 
-// For the daemon's answer on its way, and our own start and end.
+// Time for the daemon's answer to arrive, and for our own start and end.
 constexpr absl::Duration kMargin = absl::Milliseconds(500);
 constexpr absl::Duration kLongestWait = absl::Minutes(10);
 constexpr int kReasonColumns = 200;
@@ -39,7 +40,7 @@ constexpr size_t kMaxVariablesBytes = 64 << 10;
 
 using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
 
-// nullptr: the options name the job, if any.
+// nullptr if the options name the job, if there is one.
 JobSource SourceOf(const HookRow& row) {
   if (row.kind == HOOK_PBS) return PbsJob;
   if (row.kind == HOOK_LSF) return LsfJob;
@@ -73,7 +74,10 @@ FindingValue WithFindings(FindingValue words) {
   const RuleFinding* const row =
       rule == nullptr ? nullptr : FindRuleFinding(*rule, names.second);
   if (row != nullptr) {
-    return ToFindingValue(WithValuesIn(row->text().observed, words.values()));
+    const auto* const end =
+        FirstWith(words.values(), &FindingValue::name, kWaivedEnd);
+    return ToFindingValue(WithValuesIn(row->text().observed, words.values()) +
+                          (end == nullptr ? "" : ValueText(*end)));
   }
   for (FindingValue& value : *words.mutable_values()) {
     value = WithFindings(std::move(value));
@@ -169,12 +173,12 @@ class HookCommand final : public Command {
       node_name_ = ValueOf(session().environment, "SLURMD_NODENAME");
     }
     if (node_name_.empty() || IsHostName(node_name_)) return;
-    // A name that the scheduler has set is not wrong usage.
+    // A name that the scheduler has set is not a usage error.
     AddTrouble("msg-hook-host-name", QuotedText(node_name_));
     node_name_.clear();
   }
 
-  // Without a readable job only this host is judged.
+  // If the job cannot be read, only this host is judged.
   void ReadJob() {
     if (const JobSource source = SourceOf(*row_)) {
       absl::StatusOr<JobSpec> job = source(session().environment);
@@ -199,7 +203,7 @@ class HookCommand final : public Command {
                    ErrStyle().utf8);
   }
 
-  // A task prolog's stderr is the user's, once for every task.
+  // A task prolog's stderr goes to the user, once for every task.
   bool MayTalk() const {
     if (row_->kind != HOOK_SLURM_TASK_PROLOG) return true;
     return ValueOf(session().environment, "SLURM_PROCID") == "0";
@@ -218,16 +222,16 @@ class HookCommand final : public Command {
     return refuses ? row_->drained : kExitPass;
   }
 
-  // A prolog is root and may ask. A task prolog runs as the job's user and may
-  // not, unless a site permits it. The prolog's answer is beside the socket
-  // until the epilog. The id has no "/". Empty: the job is not known.
+  // A prolog runs as root and may ask. A task prolog runs as the job's user and
+  // may not, unless a site permits it. The prolog's answer is beside the socket
+  // until the epilog. The id has no "/". Empty if the job is not known.
   std::string VariablesFile() const {
     const size_t restarts = job_.id().rfind('.');
     if (!row_->is_slurm || restarts == std::string::npos) return "";
     return absl::StrCat(socket_, ".", job_.id().substr(0, restarts), ".env");
   }
 
-  // Reads the file that the job's prolog has left; false if there is none.
+  // Reads the file that the job's prolog wrote; false if there is none.
   bool ReadVariables(HookAnswer* answer) const {
     const auto text = ReadTextFile(VariablesFile(), kMaxVariablesBytes);
     if (!text.ok()) return false;
@@ -311,7 +315,7 @@ class HookCommand final : public Command {
     }
   }
 
-  // Many people see only this one line.
+  // Many users see only this line.
   int Refuse(int status, const std::string& reason) {
     if (!MayTalk()) return status;
     ClearProgress();
@@ -350,7 +354,7 @@ class HookCommand final : public Command {
 
   // Runs where slurmctld runs. Refuses for the job or the cluster as a whole. A
   // faulty host refuses and drains in its own prolog; a job requeued by this
-  // hook would come back to it.
+  // hook would return to it.
   int AskController() {
     if (!opt_out_.empty()) {
       Talk(Worded("hook-opted-out", job_.id(), opt_out_));
@@ -395,7 +399,7 @@ class HookCommand final : public Command {
   absl::Duration wait_;
   std::string opt_out_;
   JobSpec job_;
-  MistakeList trouble_;  // Our own, or not blocking; a line each.
+  MistakeList trouble_;  // Our errors, or not blocking.
 };
 
 }  // namespace

@@ -32,7 +32,7 @@
 namespace clusterd {
 namespace {
 
-// Far more than the largest job. A longer list is not plausible.
+// Much more than the largest job. A longer list is not plausible.
 constexpr size_t kMaxServers = 16384;
 constexpr size_t kMaxListBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
@@ -52,7 +52,7 @@ Named FirstSet(const Environment& environment,
   return {};
 }
 
-// An id goes into lines of logs and into a job's digest. Only forms of
+// An id appears in lines of logs and in a job's digest. Only forms of
 // schedulers are valid: "1234", "1234[7].head", "1234_7".
 absl::Status CheckId(const Named& id) {
   const bool fits =
@@ -95,8 +95,8 @@ absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
 }
 
 // The number of restarts, which makes a requeued job's id unique. A prolog has
-// SLURM_JOB_RESTART_COUNT, the job itself SLURM_RESTART_COUNT. Neither has one
-// without a restart (Slurm 22.05).
+// SLURM_JOB_RESTART_COUNT, the job itself SLURM_RESTART_COUNT. Both are unset
+// before the first restart (Slurm 22.05).
 uint32_t Restarts(const Environment& environment) {
   const Named text =
       FirstSet(environment, {"SLURM_JOB_RESTART_COUNT", "SLURM_RESTART_COUNT"});
@@ -109,7 +109,7 @@ constexpr size_t kMaxJobTextBytes = 256 << 10;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
 
-// Resolves a path beside the file that names it, as client.yaml does.
+// Resolves a path relative to the file that names it, like client.yaml.
 std::string PathBeside(const std::string& file, const std::string& path) {
   const size_t slash = file.rfind('/');
   if (absl::StartsWith(path, "/") || slash == std::string::npos) return path;
@@ -172,7 +172,7 @@ absl::StatusOr<JobSpec> PbsJob(const Environment& environment) {
   if (!text.ok()) return MistakeOf(file.name, text.status());
   JobSpec job;
   job.set_id(absl::StrCat("pbs:", id.value));
-  // The file has a host once for each of its slots.
+  // The file lists a host once for each of its slots.
   RETURN_IF_ERROR(SetServers(
       file,
       absl::StrSplit(*text, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty()),
@@ -337,10 +337,10 @@ void JobOptions::ReadProgram(const Environment& environment,
             &*found, RE2(R"((?s)\x00(.)|(.)\x00|..?)", RE2::Latin1), R"(\1\2)");
       }
       RE2::GlobalReplace(&*found, "\r\n?", "\n");
-      // An empty text would be a job without that file. Comments may be in any
-      // encoding, but the job's texts are UTF-8.
+      // An empty text would mean a job without that file. Comments may be in
+      // any encoding, but the job's texts are UTF-8.
       *text = found->empty() ? "\n" : ValidUtf8(*found);
-    } else if (*file != script_) {  // Hosts may have the option's file.
+    } else if (*file != script_) {  // It may exist on hosts.
       AddMistakes(key, found.status(), mistakes);
     }
   }
@@ -373,7 +373,7 @@ void JobOptions::ReadNodes(const Environment& environment,
 void JobOptions::ReadDevices(MistakeList& mistakes) {
   if (devices_.empty() || !file_.empty()) return;
   for (JobServer& server : *job_.mutable_servers()) server.clear_devices();
-  // Without servers the text is read only for its mistakes.
+  // Without servers, the text is read only for its mistakes.
   JobSpec probe;
   probe.add_servers();
   JobSpec* const job = servers_known_ ? &job_ : &probe;
@@ -387,7 +387,7 @@ void JobOptions::ReadTable(MistakeList& mistakes) {
   absl::Status read = text.status();
   if (read.ok()) read = CheckUtf8(table_file_, *text);
   if (!read.ok()) return AddMistakes("--rank-table ", read, mistakes);
-  // An empty text would be a job without a table.
+  // An empty text would mean a job without a table.
   job_.set_rank_table(text->empty() ? "\n" : *std::move(text));
   // A path that a shell passes in place of a file is not a name.
   if (!absl::StartsWith(table_file_, "/dev/")) {

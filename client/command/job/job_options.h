@@ -32,7 +32,7 @@ namespace clusterd {
 // all.
 
 // NotFound: the environment names no job of that scheduler. InvalidArgument,
-// naming the variable: its value cannot be read, and the job is not known.
+// naming the variable: its value cannot be read, so the job is unknown.
 
 // Only a job on one host has device ids (SLURM_JOB_GPUS, of a GRES named gpu):
 // they are ids of that host. Otherwise all devices that the spec plans are
@@ -43,7 +43,7 @@ absl::StatusOr<JobSpec> PbsJob(const Environment& environment);
 absl::StatusOr<JobSpec> LsfJob(const Environment& environment);
 
 // The variable by which the job opts out of the check: CLUSTERD_CHECK=off, or
-// "clusterd=off" as a word of SLURM_JOB_COMMENT or SLURM_JOB_EXTRA. Or empty.
+// "clusterd=off" as a word of SLURM_JOB_COMMENT or SLURM_JOB_EXTRA; or "".
 std::string OptOut(const Environment& environment);
 
 // Lives as long as the command. Not thread-safe.
@@ -57,16 +57,16 @@ class JobOptions {
   // Adds --script, --python, --requirements, for commands that start jobs.
   void AddProgram(CLI::App& app);
 
-  // The name of an option that was given, "--nodes"; empty: none was.
+  // The first of these options that was given, "--nodes"; empty: none was.
   absl::string_view given() const;
 
   // Reads files and values. Without --job, --nodes and --rank-table, takes the
   // Slurm job's servers in `environment`. Adds mistakes, also a missing job.
   void Read(const Environment& environment, MistakeList& mistakes);
 
-  // Compares the job with the spec: servers of a rank table get their names
-  // from the spec. Adds a mistake for every unknown host. Returns the hosts'
-  // names in spec order. REQUIRES: Read. May be called again with another spec.
+  // Compares the job with the spec, which names the servers of a rank table.
+  // Adds a mistake for every unknown host. Returns the hosts' names in spec
+  // order. REQUIRES: Read. May be called again with another spec.
   std::vector<std::string> Resolve(const ClusterSpec& spec,
                                    MistakeList& mistakes);
 
@@ -111,7 +111,7 @@ class JobOptions {
   uint32_t ssh_port_ = 0;
   bool is_own_job_ = false;
   bool leaves_table_ = false;
-  bool servers_known_ = false;  // Some are, and without a mistake.
+  bool servers_known_ = false;  // Some are, without mistakes.
 };
 
 }  // namespace clusterd

@@ -26,8 +26,8 @@
 namespace clusterd {
 namespace {
 
-// Most entries that are searched for a check of the same hosts, and most
-// reports that are fetched for that.
+// The most entries that are searched for a check of the same hosts, and the
+// most reports that are fetched for that.
 constexpr uint32_t kEntriesBefore = 200;
 constexpr size_t kReportsBefore = 20;
 
@@ -39,7 +39,7 @@ Compared ComparedOf(const Report& report) {
   return {hosts, report.network_namespace(), report.job_id()};
 }
 
-// As ComparedOf, as far as an entry alone has it.
+// The same as ComparedOf, from what an entry alone has.
 auto HeadOf(const HistoryEntry& entry) {
   return std::make_tuple(entry.hosts(), entry.job_id(),
                          entry.network_namespace(), entry.schedule());
@@ -51,12 +51,12 @@ constexpr char kRunArgument[] = "RUN";
 // Checks of the history. Every call asks the controller and returns its errors.
 class KeptChecks {
  public:
-  // The client must outlive it. `timeout` of each question.
+  // The client must outlive it. `timeout` limits each call.
   KeptChecks(ControllerClient& client, absl::Duration timeout)
       : client_(client), timeout_(timeout) {}
 
-  // The check with its report. Empty: the newest; NotFound: the history has
-  // none. InvalidArgument for a run that is not a check.
+  // The check with its report. Empty `id`: the newest; NotFound if the history
+  // has none. InvalidArgument for a run that is not a check.
   absl::StatusOr<HistoryRecord> Read(std::string id) const {
     if (id.empty()) {
       ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
@@ -71,7 +71,7 @@ class KeptChecks {
   }
 
   // The newest earlier check of the same hosts, job, namespace and schedule, if
-  // the controller does not name it; nullopt: none is near.
+  // the controller does not name it; nullopt if there is none nearby.
   absl::StatusOr<std::optional<HistoryRecord>> Before(
       const HistoryRecord& check) const {
     const HistoryEntry& entry = check.entry();
@@ -162,7 +162,7 @@ class DiffCommand final : public Request {
         status = kExitNoVerdict;
       }
     }
-    // Rules that passed before may fail now.
+    // Rules that passed may fail now.
     if (diff_.before_verdict() != UNKNOWN && diff_.after_verdict() == UNKNOWN) {
       status = kExitNoVerdict;
     }
@@ -231,7 +231,7 @@ class ReportCommand final : public Request {
     return kExitPass;
   }
 
-  // The command writes only the file, and prints no message.
+  // The command only writes the file, and prints no message.
   const google::protobuf::Message& Answer() const override { return record_; }
   void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
 

@@ -1,9 +1,6 @@
 #include <string>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/config/judge_testing.h"
@@ -11,8 +8,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 HistoryRecord Check(const std::string& id, const Report& report) {
   HistoryRecord record;
@@ -64,14 +60,12 @@ const std::vector<std::string> kHosts = {"node0", "node1"};
 TEST(DiffCommandTest, ComparesTwoChecksTheEarlierOneFirst) {
   const ProgramWorld world = WorldOf(
       {Check("bbbb1111", Failing(kHosts)), Check("aaaa1111", Healthy(kHosts))});
-  const ProgramOutput worse = RunProgram({"diff", "aaaa", "bbbb"}, world);
-  EXPECT_EQ(worse.status, 1) << worse.err;
-  EXPECT_THAT(worse.out,
-              HasSubstr("× link node0: pass -> fail: link is DOWN\n"));
-  const ProgramOutput mended =
-      RunProgram({"diff", "bbbb", "aaaa", "-o", "short"}, world);
-  EXPECT_EQ(mended.status, 0) << mended.err;
-  EXPECT_EQ(mended.out, "bbbb1111 to aaaa1111: 1 resolved\n");
+  EXPECT_THAT(
+      RunProgram({"diff", "aaaa", "bbbb"}, world),
+      Ends(1, Out(HasSubstr("× " + Say("history-worse", "link", "node0", "pass",
+                                       "fail", "link is DOWN")))));
+  EXPECT_THAT(RunProgram({"diff", "bbbb", "aaaa", "-o", "short"}, world),
+              Ends(0, Out("bbbb1111 to aaaa1111: 1 resolved\n")));
 }
 
 TEST(DiffCommandTest, SpeaksChineseAndPrintsTheSameJson) {
@@ -95,10 +89,10 @@ TEST(DiffCommandTest, SpeaksChineseAndPrintsTheSameJson) {
 TEST(DiffCommandTest, ExitsWithTwoWhereNothingIsWorseAndNotAllIsJudged) {
   const ProgramWorld world = WorldOf({Check("bbbb1111", WithoutRule(kHosts)),
                                       Check("aaaa1111", Failing(kHosts))});
-  const ProgramOutput output = RunProgram({"diff", "aaaa", "bbbb"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.out, HasSubstr("fail -> not judged"));
-  EXPECT_THAT(output.out, HasSubstr("only the older one judged link"));
+  EXPECT_THAT(
+      RunProgram({"diff", "aaaa", "bbbb"}, world),
+      Ends(2, Out(HasSubstr("fail -> not judged")),
+           Out(Tells("diff-only-judged", Worded("diff-older"), "link"))));
 }
 
 TEST(DiffCommandTest, FindsTheNewestCheckBeforeOfTheSameHosts) {
@@ -136,21 +130,15 @@ TEST(DiffCommandTest, ComparesTheNewestWithoutAnId) {
 
 TEST(DiffCommandTest, SaysWhatItCannotCompare) {
   ProgramWorld world = WorldOf({Check("bbbb1111", Failing(kHosts))});
-  ProgramOutput output = RunProgram({"diff", "bbbb"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err,
-              HasSubstr("no check of the same hosts before bbbb1111 was found, "
-                        "expected two ids"));
+  EXPECT_THAT(RunProgram({"diff", "bbbb"}, world),
+              Ends(3, Err(Tells("msg-job-no-earlier-check", "bbbb1111"))));
   world.script.records[0].clear_report();
   world.script.records[0].mutable_entry()->set_kind(HISTORY_APPLY);
-  output = RunProgram({"diff", "bbbb"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err,
-              HasSubstr("RUN: bbbb is not a check, expected one of"));
+  EXPECT_THAT(RunProgram({"diff", "bbbb"}, world),
+              Ends(3, Err(Tells("msg-job-run-not-a-check", "RUN", "bbbb"))));
   world.script.history = {ListHistoryResponse()};
-  output = RunProgram({"diff"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("the history has no check yet"));
+  EXPECT_THAT(RunProgram({"diff"}, world),
+              Ends(3, Err(Tells("msg-job-history-without-check"))));
   EXPECT_THAT(RunProgram({"diff", "x!"}, world).err, HasSubstr("RUN: \"x!\""));
   world.environment["CLUSTERD_LANG"] = "zh";
   EXPECT_THAT(RunProgram({"diff"}, world).err,
@@ -160,11 +148,9 @@ TEST(DiffCommandTest, SaysWhatItCannotCompare) {
 TEST(DiffCommandTest, PrintsJsonAndYaml) {
   const ProgramWorld world = WorldOf(
       {Check("bbbb1111", Failing(kHosts)), Check("aaaa1111", Healthy(kHosts))});
-  const ProgramOutput json =
-      RunProgram({"diff", "aaaa", "bbbb", "-o", "json"}, world);
-  EXPECT_EQ(json.status, 1);
-  EXPECT_THAT(json.out, HasSubstr("\"schema_version\": 1"));
-  EXPECT_THAT(json.out, HasSubstr("\"before\": \"PASS\""));
+  EXPECT_THAT(RunProgram({"diff", "aaaa", "bbbb", "-o", "json"}, world),
+              Ends(1, Out(HasSubstr("\"schema_version\": 1")),
+                   Out(HasSubstr("\"before\": \"PASS\""))));
   EXPECT_THAT(RunProgram({"diff", "aaaa", "bbbb", "-o", "yaml"}, world).out,
               HasSubstr("before_run_id: "));
 }

@@ -1,17 +1,14 @@
 #include <sys/stat.h>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre, ::testing::HasSubstr;
 
 // The record of that id, which is added if it is not there.
 HistoryRecord& RecordOf(const std::string& id, ControllerScript& script) {
@@ -69,16 +66,16 @@ TEST_F(ReportCommandTest, WritesTheNewestCheckComparedWithTheOneBeforeIt) {
   world_.script.history = {PageOf({"3fa2c4d5e6f70812"}),
                            PageOf({"1111c4d5e6f70812", "gone",
                                    "2222c4d5e6f70812", "3333c4d5e6f70812"})};
-  FakeController controller(world_.script);
-  world_.controller = &controller;
-  const ProgramOutput output = RunProgram({"report", "--out", path_}, world_);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out, "");
-  EXPECT_THAT(output.err,
-              HasSubstr(absl::StrCat("saved to ", path_, ": demo: FAIL on a")));
+  WatchedController controller(world_);
+  EXPECT_THAT(
+      RunProgram({"report", "--out", path_}, world_),
+      Ends(
+          0,
+          Err(HasSubstr(absl::StrCat("saved to ", path_, ": demo: FAIL on a"))),
+          Out("")));
   const std::string html = FileContent(path_);
   EXPECT_THAT(html, HasSubstr("FAIL: demo is not ready"));
-  EXPECT_THAT(html, HasSubstr("pass in run 2222c4d5e6f70812; now: fail"));
+  EXPECT_THAT(html, Tells("html-since", "pass", "2222c4d5e6f70812", "fail"));
   EXPECT_THAT(html, HasSubstr("&lt;DOWN&gt;"));
   EXPECT_EQ(controller.history_requests()[0].limit(), 1u);
   EXPECT_THAT(controller.history_requests()[1].kinds(),
@@ -92,20 +89,18 @@ TEST_F(ReportCommandTest, TakesTheCheckBeforeThatTheScheduleNames) {
       ->set_previous_id("4444c4d5e6f70812");
   AddCheck("4444c4d5e6f70812", {"a", "b"}, FAIL, world_.script);
   world_.script.history = {PageOf({"2222c4d5e6f70812"})};
-  const ProgramOutput output =
-      RunProgram({"report", "3fa2c4d5e6f70812", "--out", "-"}, world_);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(output.out, HasSubstr("fail in run 4444c4d5e6f70812; now: fail"));
-  EXPECT_EQ(output.err, "");
+  EXPECT_THAT(
+      RunProgram({"report", "3fa2c4d5e6f70812", "--out", "-"}, world_),
+      Ends(0, Err(""),
+           Out(Tells("html-since", "fail", "4444c4d5e6f70812", "fail"))));
 }
 
 TEST_F(ReportCommandTest, SaysWhereThereIsNoneToCompareWith) {
   world_.script.history = {PageOf({"1111c4d5e6f70812"})};
-  const ProgramOutput output =
-      RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(FileContent(path_),
-              HasSubstr("Not compared with an earlier check."));
+  EXPECT_EQ(
+      RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_).status,
+      0);
+  EXPECT_THAT(FileContent(path_), Tells("html-not-compared"));
 }
 
 TEST_F(ReportCommandTest, TheFileMayBeReadByWhomTheUmaskLets) {
@@ -121,29 +116,23 @@ TEST_F(ReportCommandTest, TheFileMayBeReadByWhomTheUmaskLets) {
 }
 
 TEST_F(ReportCommandTest, LeavesTheOldFileWhereItHasNothingToWrite) {
-  const ProgramOutput none = RunProgram({"report", "--out", path_}, world_);
-  EXPECT_EQ(none.status, 3);
-  EXPECT_THAT(none.err, HasSubstr("the history has no check yet"));
+  EXPECT_THAT(RunProgram({"report", "--out", path_}, world_),
+              Ends(3, Err(Tells("msg-job-history-without-check"))));
   RecordOf("3fa2c4d5e6f70812", world_.script).clear_report();
   RecordOf("3fa2c4d5e6f70812", world_.script).mutable_plan();
-  const ProgramOutput plan =
-      RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_);
-  EXPECT_EQ(plan.status, 3);
-  EXPECT_THAT(plan.err,
-              HasSubstr("RUN: 3fa2c4d5e6f70812 is not a check, expected "
-                        "one of clusterctl history --kind check"));
+  EXPECT_THAT(
+      RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_),
+      Ends(3,
+           Err(Tells("msg-job-run-not-a-check", "RUN", "3fa2c4d5e6f70812"))));
   EXPECT_EQ(FileContent(path_), "old");
 }
 
 TEST_F(ReportCommandTest, AsksNothingWhereTheFileCannotBeMade) {
-  FakeController controller(world_.script);
-  world_.controller = &controller;
-  const ProgramOutput output = RunProgram(
-      {"report", "x!", "--out", absl::StrCat(path_, "/no/report.html")},
-      world_);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("--out "));
-  EXPECT_THAT(output.err, HasSubstr("RUN"));
+  WatchedController controller(world_);
+  EXPECT_THAT(RunProgram({"report", "x!", "--out",
+                          absl::StrCat(path_, "/no/report.html")},
+                         world_),
+              Ends(3, Err(HasSubstr("--out ")), Err(HasSubstr("RUN"))));
   EXPECT_TRUE(controller.history_requests().empty());
   EXPECT_THAT(RunProgram({"report"}, world_).err, HasSubstr("--out"));
 }

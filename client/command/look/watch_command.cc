@@ -1,4 +1,4 @@
-// clusterctl watch: the present state of the cluster, redrawn in place on a
+// clusterctl watch: the current state of the cluster, redrawn in place on a
 // terminal until Ctrl-C. It reopens its stream when the controller is back.
 #include <algorithm>
 #include <memory>
@@ -19,11 +19,11 @@ namespace {
 constexpr absl::Duration kLongestStream = absl::Hours(24 * 30);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
 constexpr absl::Duration kLongestRetry = absl::Seconds(10);
-// After that time the controller is not expected back.
+// After this time the controller is not expected back.
 constexpr absl::Duration kLongestAway = absl::Hours(1);
 constexpr int kUsualRows = 24;  // If the terminal reports none.
 
-// The controller may return, or the way to it.
+// True if the controller, or the connection to it, may return.
 bool MayPass(const absl::Status& end) {
   return end.ok() || absl::IsUnavailable(end) || absl::IsCancelled(end) ||
          absl::IsDeadlineExceeded(end) || absl::IsResourceExhausted(end);
@@ -81,7 +81,7 @@ class WatchCommand final : public Command {
     trouble_.clear();
     retry_ = kFirstRetry;
     Draw();
-    // The reader has gone.
+    // The reader has left.
     if (!session().out) session().interrupt.Fire();
   }
 
@@ -126,7 +126,7 @@ class WatchCommand final : public Command {
   std::unique_ptr<LiveScreen> screen_;  // Null: it does not redraw, or not yet.
   std::optional<ClusterNow> now_;       // None: no answer so far.
   std::optional<absl::Time> away_since_;
-  std::string trouble_;  // Empty: the stream is there.
+  std::string trouble_;  // Empty: connected.
   absl::Duration retry_ = kFirstRetry;
 };
 

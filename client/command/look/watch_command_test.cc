@@ -2,29 +2,22 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::Not, ::testing::StartsWith;
 
 ClusterNow With(uint32_t attached) {
-  ClusterNow now;
-  now.set_schema_version(1);
-  now.set_cluster("demo");
-  now.set_at_ms(1735689900000);
-  now.set_hosts_expected(12);
+  auto now = FromText<ClusterNow>(
+      R"(schema_version: 1 cluster: "demo" at_ms: 1735689900000 hosts_expected: 12)");
   now.set_hosts_attached(attached);
   return now;
 }
@@ -34,8 +27,7 @@ ProgramWorld WorldOf(const std::vector<std::vector<ClusterNow>>& watches,
                      int flushes) {
   ProgramWorld world;
   world.script.watches = watches;
-  world.script.watch_status =
-      grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is stopping");
+  world.script.watch_status = {grpc::StatusCode::UNAVAILABLE, "stopping"};
   world.interrupt_at_flush = flushes;
   return world;
 }
@@ -64,11 +56,10 @@ TEST(WatchCommandTest, PrintsABlockPerChangeWhereItCannotRedraw) {
 TEST(WatchCommandTest, RedrawsInPlaceAndBringsTheTerminalBackAfterCtrlC) {
   ProgramWorld world = WorldOf({{With(11), With(12)}}, 2);
   OnTerminal(24, &world);
-  const ProgramOutput output = RunProgram({"watch", "--color=never"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(output.out, StartsWith("\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[Hdemo"));
-  EXPECT_THAT(output.out, HasSubstr("\x1b[J\x1b[Hdemo"));
-  EXPECT_THAT(output.out, EndsWith("\x1b[J\x1b[?25h\x1b[?7h\x1b[?1049l"));
+  EXPECT_THAT(RunProgram({"watch", "--color=never"}, world),
+              Ends(0, Out(StartsWith("\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[Hdemo")),
+                   Out(HasSubstr("\x1b[J\x1b[Hdemo")),
+                   Out(EndsWith("\x1b[J\x1b[?25h\x1b[?7h\x1b[?1049l"))));
 }
 
 TEST(WatchCommandTest, FitsTheWindow) {
@@ -94,14 +85,13 @@ TEST(WatchCommandTest, PrintsALineOfJsonPerChange) {
 
 TEST(WatchCommandTest, GoesOnWhenTheControllerIsBackAndSaysThatItWasAway) {
   ProgramWorld world = WorldOf({{With(11)}, {}, {With(12)}}, 2);
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram({"watch"}, world);
-  EXPECT_EQ(output.status, 0);
-  EXPECT_THAT(output.out, HasSubstr("12 of 12 attached"));
-  EXPECT_EQ(output.err,
-            "clusterctl watch: controller head:7443: the controller is "
-            "stopping; retrying since 00:00:00\n");
+  WatchedController controller(world);
+  EXPECT_THAT(
+      RunProgram({"watch"}, world),
+      Ends(0,
+           Err(Told("watch", Worded("now-retries", FromController("stopping"),
+                                    "00:00:00"))),
+           Out(HasSubstr("12 of 12 attached"))));
   EXPECT_EQ(controller.watches(), 3);
 }
 
@@ -121,39 +111,30 @@ TEST(WatchCommandTest, SaysOnItsScreenThatTheControllerIsAway) {
 
 TEST(WatchCommandTest, GivesUpAControllerThatWasNeverThereOrStaysAway) {
   ProgramWorld world = WorldOf({}, 0);
-  ProgramOutput output = RunProgram({"watch"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_EQ(output.err,
-            "clusterctl watch: controller head:7443: the controller is "
-            "stopping\n");
+  const std::string stopping = Told("watch", FromController("stopping"));
+  EXPECT_THAT(RunProgram({"watch"}, world), Ends(2, Err(stopping)));
   world = WorldOf({{With(11)}, {}, {}, {}}, 0);
   world.clock_step = absl::Minutes(45);
-  output = RunProgram({"watch"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.err, EndsWith("the controller is stopping\n"));
+  EXPECT_THAT(RunProgram({"watch"}, world), Ends(2, Err(EndsWith(stopping))));
 }
 
 TEST(WatchCommandTest, EndsWithWhatDoesNotPass) {
   ProgramWorld world = WorldOf({{With(11)}, {}}, 0);
-  world.script.watch_status =
-      grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "ann is locked");
+  world.script.watch_status = {grpc::StatusCode::PERMISSION_DENIED, "locked"};
   OnTerminal(24, &world);
-  const ProgramOutput output = RunProgram({"watch"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.out, EndsWith("\x1b[?1049l"));
-  EXPECT_THAT(output.err, HasSubstr("ann is locked"));
+  EXPECT_THAT(RunProgram({"watch"}, world),
+              Ends(2, Err(HasSubstr("locked")), Out(EndsWith("\x1b[?1049l"))));
   EXPECT_THAT(RunProgram({"watch", "-o", "jsonl"}, world).out,
-              HasSubstr("\"error\": \"controller head:7443: ann is locked\""));
+              HasSubstr(absl::StrCat(
+                  "\"error\": \"", ValueText(FromController("locked")), "\"")));
 }
 
 TEST(WatchCommandTest, NamesEveryMistake) {
-  const ProgramOutput output =
-      RunProgram({"watch", "-o", "json", "--color", "red"});
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err,
-              HasSubstr("--output: \"json\" is not known, expected table, "
-                        "jsonl"));
-  EXPECT_THAT(output.err, HasSubstr("--color: \"red\""));
+  EXPECT_THAT(RunProgram({"watch", "-o", "json", "--color", "red"}),
+              Ends(3,
+                   Err(Tells("msg-choice-not-known", "--output", "json",
+                             "table, jsonl", "")),
+                   Err(HasSubstr("--color: \"red\""))));
 }
 
 }  // namespace

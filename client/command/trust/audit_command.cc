@@ -121,7 +121,7 @@ class AuditVerifyCommand final : public Command {
     return Print(VerifyAudit(*files, heads));
   }
 
-  // Asks for the newest line and a contradicted one. The file must have both.
+  // Requests the newest line and a contradicted one. The file must have both.
   absl::Status AskHeads(ControllerClient& client,
                         std::vector<AuditHead>* heads) const {
     const size_t before = heads->size();

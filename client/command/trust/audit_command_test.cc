@@ -1,13 +1,14 @@
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "config/audit/audit_chain.h"
-#include "gtest/gtest.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::HasSubstr;
 
 // Lines 1 to `count` of one chain; the last one names the controller's head.
 struct Chain {
@@ -35,32 +36,26 @@ struct Chain {
 TEST(AuditVerifyTest, SaysThatAFileIsIntactWithItsHead) {
   const Chain chain(3);
   const std::string path = TestFile("audit.jsonl", chain.text);
-  const ProgramOutput output = RunProgram({"audit", "verify", path});
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out, absl::StrCat("intact: 3 lines, head ",
-                                     AuditHeadText(chain.head), "\n"));
+  EXPECT_THAT(RunProgram({"audit", "verify", path}),
+              Ends(0, Out(Tells("audit-intact",
+                                Worded("audit-lines-to", Counted(3, "line"),
+                                       AuditHeadText(chain.head))))));
 }
 
 TEST(AuditVerifyTest, NamesTheLineThatWasAltered) {
   const std::string path = TestFile(
       "audit.jsonl", absl::StrReplaceAll(Chain(3).text, {{"run2", "run9"}}));
-  const ProgramOutput output = RunProgram({"audit", "verify", path});
-  EXPECT_EQ(output.status, 1);
-  EXPECT_TRUE(
-      absl::StrContains(output.out, absl::StrCat(path, ":2: altered: ")))
-      << output.out;
-  EXPECT_TRUE(absl::StrContains(output.out, "broken: 1 break in 2 lines"))
-      << output.out;
+  EXPECT_THAT(RunProgram({"audit", "verify", path}),
+              Ends(1, Out(HasSubstr(absl::StrCat(path, ":2: altered: "))),
+                   Out(Tells("audit-broken", Counted(1, "break"),
+                             Counted(2, "line")))));
 }
 
 TEST(AuditVerifyTest, FindsACutTailByAHeadOfTheCommandLine) {
   const std::string path = TestFile("audit.jsonl", Chain(3).text);
-  const ProgramOutput output =
-      RunProgram({"audit", "verify", path, "--head",
-                  absl::StrCat("5:", std::string(64, 'a'))});
-  EXPECT_EQ(output.status, 1);
-  EXPECT_TRUE(absl::StrContains(output.out, "2 lines are cut off the end"))
-      << output.out;
+  EXPECT_THAT(RunProgram({"audit", "verify", path, "--head",
+                          absl::StrCat("5:", std::string(64, 'a'))}),
+              Ends(1, Out(HasSubstr("2 lines are cut off"))));
 }
 
 TEST(AuditVerifyTest, FindsACutTailByTheHeadThatTheControllerKeeps) {
@@ -70,16 +65,10 @@ TEST(AuditVerifyTest, FindsACutTailByTheHeadThatTheControllerKeeps) {
   AuditHead* const head = world.script.audit_heads.add_heads();
   *head = whole.head;
   head->set_of("server0");
-  const ProgramOutput cut =
-      RunProgram({"audit", "verify", path, "--of", "server0"}, world);
-  EXPECT_EQ(cut.status, 1);
-  EXPECT_TRUE(absl::StrContains(cut.out, "2 lines are cut off the end"))
-      << cut.out;
-  const ProgramOutput unknown =
-      RunProgram({"audit", "verify", path, "--of", "server9"}, world);
-  EXPECT_EQ(unknown.status, 3);
-  EXPECT_TRUE(absl::StrContains(unknown.err, "no line of \"server9\""))
-      << unknown.err;
+  EXPECT_THAT(RunProgram({"audit", "verify", path, "--of", "server0"}, world),
+              Ends(1, Out(HasSubstr("2 lines are cut off"))));
+  EXPECT_THAT(RunProgram({"audit", "verify", path, "--of", "server9"}, world),
+              Ends(3, Err(Tells("msg-trust-audit-not-kept", "\"server9\""))));
 }
 
 TEST(AuditVerifyTest, FailsForAHeadThatTheHostHasContradictedSince) {
@@ -92,24 +81,19 @@ TEST(AuditVerifyTest, FailsForAHeadThatTheHostHasContradictedSince) {
     head->set_of("server0");
     head->set_contradicted(kept.sequence() == 5);
   }
-  const ProgramOutput cut =
-      RunProgram({"audit", "verify", path, "--of", "server0"}, world);
-  EXPECT_EQ(cut.status, 1);
-  EXPECT_TRUE(absl::StrContains(cut.out, "2 lines are cut off the end"))
-      << cut.out;
-  const ProgramOutput listed = RunProgram({"audit", "head"}, world);
-  EXPECT_TRUE(absl::StrContains(listed.out, "  contradicted\n")) << listed.out;
+  EXPECT_THAT(RunProgram({"audit", "verify", path, "--of", "server0"}, world),
+              Ends(1, Out(HasSubstr("2 lines are cut off"))));
+  EXPECT_THAT(RunProgram({"audit", "head"}, world).out,
+              HasSubstr("  contradicted\n"));
 }
 
 TEST(AuditVerifyTest, TakesWrongUsageAndMissingFilesAsSuch) {
   const std::string path = TestFile("audit.jsonl", Chain(1).text);
   EXPECT_EQ(RunProgram({"audit", "verify"}).status, 3);
   EXPECT_EQ(RunProgram({"audit", "verify", "/nonexistent/a"}).status, 3);
-  const ProgramOutput output =
-      RunProgram({"audit", "verify", path, "--head", "x", "--head", "1:y"});
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(output.err, "\"x\"")) << output.err;
-  EXPECT_TRUE(absl::StrContains(output.err, "\"1:y\"")) << output.err;
+  EXPECT_THAT(
+      RunProgram({"audit", "verify", path, "--head", "x", "--head", "1:y"}),
+      Ends(3, Err(HasSubstr("\"x\"")), Err(HasSubstr("\"1:y\""))));
 }
 
 TEST(AuditVerifyTest, SpeaksTheUsersLanguage) {
@@ -132,24 +116,21 @@ TEST(AuditHeadTest, ListsWhatTheControllerKeeps) {
   head->set_of("server0");
   head->set_sequence(12);
   head->set_sha256("ab");
-  const ProgramOutput output = RunProgram({"audit", "head"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out,
-            "FILE     HEAD\n"
-            "server0  12:ab\n");
+  EXPECT_THAT(RunProgram({"audit", "head"}, world),
+              Ends(0, Out("FILE     HEAD\n"
+                          "server0  12:ab\n")));
 }
 
 TEST(AuditHeadTest, ReadsFromAHostsFileWhatItKeepsOfTheController) {
   const Chain chain(2);
   const std::string path = TestFile("audit.jsonl", chain.text);
-  const ProgramOutput output = RunProgram({"audit", "head", path});
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out, absl::StrCat("FILE        HEAD\n"
-                                     "this file   ",
-                                     AuditHeadText(chain.head),
-                                     "\n"
-                                     "controller  7:",
-                                     std::string(64, 'c'), "\n"));
+  EXPECT_THAT(RunProgram({"audit", "head", path}),
+              Ends(0, Out(absl::StrCat("FILE        HEAD\n"
+                                       "this file   ",
+                                       AuditHeadText(chain.head),
+                                       "\n"
+                                       "controller  7:",
+                                       std::string(64, 'c'), "\n"))));
 }
 
 }  // namespace

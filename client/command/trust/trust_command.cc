@@ -1,6 +1,6 @@
-// clusterctl token and certificates: joining of hosts, and the end of
+// clusterctl token and certificates: the joining of hosts, and the end of
 // certificates. clusterctl lock, unlock and locks: identities that the
-// controller refuses at once, in spite of a valid certificate.
+// controller refuses at once, despite a valid certificate.
 #include <memory>
 #include <string>
 

@@ -3,26 +3,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 // The clock of RunProgram is at 2025-01-01.
 constexpr int64_t kNowMs = 1735689600'000;
 constexpr int64_t kDayMs = 24 * 3600'000;
 
 CreateTokenResponse Made(uint32_t port) {
-  CreateTokenResponse made;
-  made.mutable_entry()->set_id("4f09c2d1");
-  made.mutable_entry()->set_hosts("node[01-12]");
-  made.mutable_entry()->set_uses(12);
+  auto made = FromText<CreateTokenResponse>(
+      R"(entry {id: "4f09c2d1" hosts: "node[01-12]" uses: 12})");
   made.mutable_entry()->set_expires_ms(kNowMs + 2 * 3600'000);
   made.set_token("cj1.4f09c2d1.secret");
   made.set_ca_hash("sha256:abc");
@@ -30,34 +26,33 @@ CreateTokenResponse Made(uint32_t port) {
   return made;
 }
 
+constexpr char kJoin[] =
+    "clusterd join --controller head:7443 --ca-hash sha256:abc ";
+constexpr char kToken[] = "--token cj1.4f09c2d1.secret";
+
 TEST(TokenCommandTest, PrintsTheLineForEveryHost) {
   ProgramWorld world;
   world.script.token = Made(7444);
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram(
-      {"token", "create", "--hosts", "node[01-12]", "--ttl", "2h"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
+  WatchedController controller(world);
+  EXPECT_THAT(
+      RunProgram({"token", "create", "--hosts", "node[01-12]", "--ttl", "2h"},
+                 world),
+      Ends(0,
+           Out(Tells("token-created", "4f09c2d1", Counted(12, "host"),
+                     "node[01-12]", "2025-01-01 02:00 UTC")),
+           Out(HasSubstr(absl::StrCat("\n  ", kJoin, kToken, "\n")))));
   EXPECT_EQ(controller.token_request()->hosts(), "node[01-12]");
   EXPECT_EQ(controller.token_request()->ttl_ms(), 2u * 3600'000);
   EXPECT_EQ(controller.token_request()->uses(), 0u);
   EXPECT_EQ(RunProgram({"token", "create", "--uses", "7"}, world).status, 0);
   EXPECT_EQ(controller.token_request()->uses(), 7u);
-  EXPECT_THAT(
-      output.out,
-      AllOf(HasSubstr("token 4f09c2d1 for 12 hosts of node[01-12], once "
-                      "each, valid until 2025-01-01 02:00 UTC"),
-            HasSubstr("\n  clusterd join --controller head:7443 "
-                      "--ca-hash sha256:abc --token "
-                      "cj1.4f09c2d1.secret\n")));
 }
 
 TEST(TokenCommandTest, ShortIsTheLineAloneAndNamesAnUnusualPort) {
   ProgramWorld world;
   world.script.token = Made(9000);
   EXPECT_EQ(RunProgram({"token", "create", "-o", "short"}, world).out,
-            "clusterd join --controller head:7443 --ca-hash sha256:abc "
-            "--enrol-port 9000 --token cj1.4f09c2d1.secret\n");
+            absl::StrCat(kJoin, "--enrol-port 9000 ", kToken, "\n"));
 }
 
 TEST(TokenCommandTest, WarnsOfAnAddressThatNoHostReaches) {
@@ -65,31 +60,27 @@ TEST(TokenCommandTest, WarnsOfAnAddressThatNoHostReaches) {
   world.script.token = Made(7444);
   world.environment["CLUSTERD_CONTROLLER"] = "127.0.0.1:7443";
   EXPECT_THAT(RunProgram({"token", "create"}, world).err,
-              HasSubstr("hosts do not reach 127.0.0.1:7443"));
+              Tells("msg-trust-local-address", "127.0.0.1:7443"));
 }
 
 TEST(TokenCommandTest, WrongWordsAreStatus3AndAskNobody) {
   ProgramWorld world;
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output = RunProgram(
-      {"token", "create", "--hosts", "node[", "--ttl", "30s", "--uses", "0"},
-      world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("--uses: "));
-  EXPECT_THAT(output.err, AllOf(HasSubstr("--hosts: "),
-                                HasSubstr("--ttl: \"30s\" is out of range, "
-                                          "expected 1m to 24h")));
+  WatchedController controller(world);
+  EXPECT_THAT(RunProgram({"token", "create", "--hosts", "node[", "--ttl", "30s",
+                          "--uses", "0"},
+                         world),
+              Ends(3, Err(HasSubstr("--uses: ")), Err(HasSubstr("--hosts: ")),
+                   Err(Tells("msg-duration-out-of-range", "--ttl", "30s", "1m",
+                             "24h"))));
   EXPECT_FALSE(controller.token_request().has_value());
 }
 
 TEST(TokenCommandTest, ControllerWithoutAnAuthorityIsStatus2) {
   ProgramWorld world;
-  world.script.trust_status = grpc::Status(
-      grpc::StatusCode::FAILED_PRECONDITION, "started without --ca-dir");
-  const ProgramOutput output = RunProgram({"token", "create"}, world);
-  EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.err, HasSubstr("without --ca-dir"));
+  world.script.trust_status = {grpc::StatusCode::FAILED_PRECONDITION,
+                               "started without --ca-dir"};
+  EXPECT_THAT(RunProgram({"token", "create"}, world),
+              Ends(2, Err(HasSubstr("without --ca-dir"))));
 }
 
 TEST(TokenCommandTest, ListShowsUseAndEnd) {
@@ -112,8 +103,7 @@ TEST(TokenCommandTest, RevokesByIdOrByTheWholeToken) {
   for (const char* word : {"4f09c2d1", "cj1.4f09c2d1.secret"}) {
     ProgramWorld world;
     world.script.revoked.mutable_entry()->set_id("4f09c2d1");
-    FakeController controller(world.script);
-    world.controller = &controller;
+    WatchedController controller(world);
     const ProgramOutput output = RunProgram({"token", "revoke", word}, world);
     EXPECT_EQ(controller.decision(), "revoke 4f09c2d1");
     EXPECT_THAT(output.out, AllOf(HasSubstr("token 4f09c2d1: revoked"),
@@ -131,41 +121,33 @@ ListCertificatesResponse Certificates() {
     entry->set_serial(absl::StrCat("aa", i));
     entry->set_ends_ms(kNowMs + 20 * kDayMs);
   }
-  CertificateEntry* const by_hand = list.add_certificates();
-  by_hand->set_host("node04");
-  by_hand->set_state(CertificateEntry::BY_HAND);
-  by_hand->set_ends_ms(kNowMs + 29 * kDayMs);
-  CertificateEntry* const waits = list.add_certificates();
-  waits->set_host("node05");
-  waits->set_state(CertificateEntry::WAITS_FOR_APPROVAL);
-  waits->set_serial("bb");
-  waits->set_waiting_machine_id("cafe");
-  waits->set_waiting_peer("ipv4:10.0.0.9:1\x1b[2J");
-  waits->set_waiting_key("01ab");
-  OwnCertificate* const own = list.add_own();
-  own->set_what("intermediate CA");
-  own->set_ends_ms(kNowMs + 29 * kDayMs);
+  auto others = FromText<ListCertificatesResponse>(R"(
+      certificates {host: "node04" state: BY_HAND}
+      certificates {host: "node05" state: WAITS_FOR_APPROVAL serial: "bb"
+                    waiting_machine_id: "cafe" waiting_key: "01ab"
+                    waiting_peer: "ipv4:10.0.0.9:1\x1b[2J"}
+      own {what: "intermediate CA"})");
+  others.mutable_certificates(0)->set_ends_ms(kNowMs + 29 * kDayMs);
+  others.mutable_own(0)->set_ends_ms(kNowMs + 29 * kDayMs);
+  list.MergeFrom(others);
   return list;
 }
 
 TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
   ProgramWorld world;
   world.script.certificates = Certificates();
-  const ProgramOutput output = RunProgram({"certificates"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(output.out,
-              AllOf(HasSubstr("enrolled  node[01-03]  2025-01-21 00:00 UTC"),
-                    HasSubstr("renewed automatically"),
-                    HasSubstr("not renewed: clusterd join, or"),
-                    HasSubstr("enrolled; machine cafe from"),
-                    HasSubstr("clusterctl certificates approve node05 01ab, "
-                              "or refuse node05 01ab"),
-                    HasSubstr("intermediate CA: expires 2025-01-30 00:00 UTC; "
-                              "not renewed: deploy/certificates.sh"),
-                    HasSubstr("demo: 3 enrolled, 1 by hand, 1 waits"),
-                    Not(HasSubstr("\x1b"))));
-  EXPECT_EQ(RunProgram({"certificates", "-o", "short"}, world).out,
-            "demo: 3 enrolled, 1 by hand, 1 waits\n");
+  const std::string counts = "demo: 3 enrolled, 1 by hand, 1 waits\n";
+  EXPECT_THAT(
+      RunProgram({"certificates"}, world),
+      Ends(0,
+           Out(AllOf(HasSubstr("enrolled  node[01-03]  2025-01-21 00:00 UTC"),
+                     Tells("hosts-renewed"), Tells("hosts-renew-how"),
+                     HasSubstr("enrolled; machine cafe from"),
+                     HasSubstr("approve node05 01ab, or refuse node05 01ab"),
+                     Tells("hosts-own-by-hand", "intermediate CA",
+                           "2025-01-30 00:00 UTC"),
+                     HasSubstr(counts), Not(HasSubstr("\x1b"))))));
+  EXPECT_EQ(RunProgram({"certificates", "-o", "short"}, world).out, counts);
 }
 
 TEST(CertificatesCommandTest, DecidesAboutOneHost) {
@@ -178,16 +160,12 @@ TEST(CertificatesCommandTest, DecidesAboutOneHost) {
     ProgramWorld world;
     world.script.approved.mutable_entry()->set_host("node05");
     world.script.reset.set_host("node05");
-    FakeController controller(world.script);
-    world.controller = &controller;
-    std::vector<std::string> words = {"certificates"};
-    words.insert(words.end(), decision.begin(), decision.end());
-    const ProgramOutput output = RunProgram(words, world);
-    EXPECT_EQ(output.status, 0) << output.err;
+    WatchedController controller(world);
+    EXPECT_THAT(RunProgram(With({"certificates"}, decision), world),
+                Ends(0, Out(HasSubstr("node05: "))));
     EXPECT_EQ(controller.decision(),
               decision[0] + " node05" +
                   (decision.size() > 2 ? " " + decision.back() : ""));
-    EXPECT_THAT(output.out, HasSubstr("node05: "));
   }
 }
 
@@ -195,19 +173,15 @@ TEST(CertificatesCommandTest, ResetSaysWhomItHasRefusedAsWell) {
   ProgramWorld world;
   world.script.reset.set_host("node05");
   EXPECT_EQ(RunProgram({"certificates", "reset", "node05"}, world).out,
-            "node05: its key is deleted; the host must join again with a new "
-            "token and another key\n");
+            Say("certificates-reset", "node05") + "\n");
   world.script.reset.set_refused_machine_id("cafe");
-  EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
-              AllOf(HasSubstr("its key is deleted"),
-                    HasSubstr("machine cafe that waited is refused"),
-                    HasSubstr("join again with a new token")));
+  EXPECT_EQ(RunProgram({"certificates", "reset", "node05"}, world).out,
+            Say("certificates-reset-both", "node05", "cafe") + "\n");
 }
 
 TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
   ProgramWorld world;
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   EXPECT_EQ(RunProgram({"certificates", "rest", "node05"}, world).status, 3);
   EXPECT_EQ(RunProgram({"certificates", "reset"}, world).status, 3);
   EXPECT_EQ(RunProgram({"certificates", "list", "node05"}, world).status, 3);

@@ -1,24 +1,21 @@
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "google/protobuf/util/json_util.h"
-#include "gtest/gtest.h"
+#include "config/words/waiver_text.h"
+#include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::StartsWith;
 
 // The tests' clock is at 2025-01-01 00:00 UTC.
 constexpr int64_t kNowMs = 1735689600000;
 
 Waiver LinkWaiver() {
-  Waiver waiver;
-  waiver.set_id("3fa2c4d5");
-  waiver.set_rule("link");
-  waiver.add_hosts("n1");
-  waiver.add_devices(3);
-  waiver.set_reason("cable ordered");
-  waiver.set_owner("spiffe://demo/user/ann/role/operator");
+  auto waiver = FromText<Waiver>(R"(
+      id: "3fa2c4d5" rule: "link" hosts: "n1" devices: 3
+      reason: "cable ordered" owner: "spiffe://demo/user/ann/role/operator")");
   waiver.set_until_ms(kNowMs + 7200000);
   return waiver;
 }
@@ -29,15 +26,17 @@ ProgramWorld WorldWithOne() {
   return world;
 }
 
+FindingValue LineOf(const char* id, const Waiver& waiver) {
+  return Worded("waiver-line", id, WaivedWords(waiver), WaiverWords(waiver));
+}
+
 TEST(WaiveCommandTest, AsksForWhatItsOptionsSay) {
   ProgramWorld world = WorldWithOne();
-  FakeController controller(world.script);
-  world.controller = &controller;
-  const ProgramOutput output =
-      RunProgram({"waive", "link", "n[1-2]", "--devices", "3,0-1", "--until",
-                  "2h", "--reason", "cable ordered"},
-                 world);
-  EXPECT_EQ(output.status, 0) << output.err;
+  WatchedController controller(world);
+  EXPECT_THAT(RunProgram({"waive", "link", "n[1-2]", "--devices", "3,0-1",
+                          "--until", "2h", "--reason", "cable ordered"},
+                         world),
+              Ends(0, Out(ValueText(LineOf("3fa2c4d5", LinkWaiver())) + "\n")));
   ASSERT_TRUE(controller.waive_request().has_value());
   const WaiveRequest asked = *controller.waive_request();
   EXPECT_EQ(asked.rule(), "link");
@@ -45,15 +44,11 @@ TEST(WaiveCommandTest, AsksForWhatItsOptionsSay) {
   EXPECT_EQ(asked.devices(), "3,0-1");
   EXPECT_EQ(asked.until(), "2h");
   EXPECT_EQ(asked.reason(), "cable ordered");
-  EXPECT_EQ(output.out,
-            "3fa2c4d5: link on n1 device 3 until 2025-01-01 02:00 UTC by ann: "
-            "cable ordered\n");
 }
 
 TEST(WaiveCommandTest, MaintenanceIsAWaiverOfItsRule) {
   ProgramWorld world = WorldWithOne();
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   EXPECT_EQ(RunProgram({"maintenance", "n3", "--until", "2025-01-03T10:00Z",
                         "--reason", "fans"},
                        world)
@@ -65,14 +60,13 @@ TEST(WaiveCommandTest, MaintenanceIsAWaiverOfItsRule) {
 
 TEST(WaiveCommandTest, TellsEveryMistakeOfTheControllersAnswer) {
   ProgramWorld world = WorldWithOne();
-  world.script.waive_status = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
-                                           "rule \"lnik\"\nuntil: \"soon\"");
-  const ProgramOutput output = RunProgram(
-      {"waive", "lnik", "n9", "--until", "soon", "--reason", "x"}, world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(output.err, ": rule \"lnik\"\n") &&
-              absl::StrContains(output.err, "waive: until: \"soon\"\n"))
-      << output.err;
+  world.script.waive_status = {grpc::StatusCode::INVALID_ARGUMENT,
+                               "rule \"lnik\"\nuntil: \"soon\""};
+  EXPECT_THAT(
+      RunProgram({"waive", "lnik", "n9", "--until", "soon", "--reason", "x"},
+                 world),
+      Ends(3, Err(HasSubstr(": rule \"lnik\"\n")),
+           Err(HasSubstr("waive: until: \"soon\"\n"))));
   EXPECT_EQ(RunProgram({"waive", "link", "n1", "--reason", "x"}, world).status,
             3);
   EXPECT_EQ(RunProgram({"maintenance", "n1", "--until", "2h"}, world).status,
@@ -81,8 +75,7 @@ TEST(WaiveCommandTest, TellsEveryMistakeOfTheControllersAnswer) {
 
 TEST(WaiveCommandTest, EmptyValuesAreForTheControllerToNameWithTheOthers) {
   ProgramWorld world = WorldWithOne();
-  FakeController controller(world.script);
-  world.controller = &controller;
+  WatchedController controller(world);
   EXPECT_EQ(
       RunProgram({"waive", "lnik", "n9", "--until", "", "--reason="}, world)
           .status,
@@ -94,24 +87,18 @@ TEST(WaiveCommandTest, EmptyValuesAreForTheControllerToNameWithTheOthers) {
 
 TEST(WaiveCommandTest, RoleThatIsNotEnoughIsStatus2) {
   ProgramWorld world = WorldWithOne();
-  world.script.waive_status =
-      grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "needs operator");
+  world.script.waive_status = {grpc::StatusCode::PERMISSION_DENIED, "role"};
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"waive", "link", "n1", "--until", "2h",
                                  "--reason", "x"},
         std::vector<std::string>{"unwaive", "3fa2c4d5"}}) {
-    const ProgramOutput output = RunProgram(arguments, world);
-    EXPECT_EQ(output.status, 2);
-    EXPECT_TRUE(absl::StrContains(output.err, "needs operator"));
+    EXPECT_THAT(RunProgram(arguments, world), Ends(2, Err(HasSubstr("role"))));
   }
 }
 
 TEST(UnwaiveCommandTest, SaysWhatItEnded) {
-  const ProgramOutput output =
-      RunProgram({"unwaive", "3fa2c4d5"}, WorldWithOne());
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_TRUE(absl::StartsWith(output.out, "ended 3fa2c4d5: link on n1"))
-      << output.out;
+  EXPECT_THAT(RunProgram({"unwaive", "3fa2c4d5"}, WorldWithOne()),
+              Ends(0, Out(StartsWith("ended 3fa2c4d5: link on n1"))));
 }
 
 TEST(WaiversCommandTest, ListsEachWithItsStateAndEscapesReasons) {
@@ -125,19 +112,16 @@ TEST(WaiversCommandTest, ListsEachWithItsStateAndEscapesReasons) {
   ended.clear_devices();
   ended.set_until_ms(kNowMs);
   ended.set_reason("a\x1b[31mb\n9: all is well");
-  const ProgramOutput output = RunProgram({"waivers"}, world);
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out,
-            "3fa2c4d5: link on n1 device 3 until 2025-01-01 02:00 UTC by ann: "
-            "cable ordered (in force)\n"
-            "cluster.yaml: link on every host until 2025-01-01 00:00 UTC by "
-            "ann: a\\x1b[31mb\\n9: all is well (ended)\n");
+  EXPECT_THAT(RunProgram({"waivers"}, world),
+              Ends(0,
+                   Out(StartsWith(Say("waivers-in-force",
+                                      LineOf("3fa2c4d5", LinkWaiver())))),
+                   Out(HasSubstr("\ncluster.yaml: link on every host")),
+                   Out(EndsWith(Say("waivers-ended",
+                                    "ann: a\\x1b[31mb\\n9: all is well") +
+                                "\n"))));
   const ProgramOutput json = RunProgram({"waivers", "-o", "json"}, world);
-  ListWaiversResponse response;
-  ASSERT_TRUE(
-      google::protobuf::util::JsonStringToMessage(json.out, &response).ok())
-      << json.out;
-  EXPECT_EQ(response.waivers_size(), 2);
+  EXPECT_EQ(FromJson<ListWaiversResponse>(json.out).waivers_size(), 2);
   EXPECT_EQ(RunProgram({"waivers"}, ProgramWorld()).out, "nothing is waived\n");
 }
 

@@ -86,8 +86,12 @@ class EnvironmentCheck {
   static constexpr char kUnclear[] = "?";
 
   void Note(absl::string_view why, const EnvironmentVariable& variable) {
-    not_judged_[why][PlaceOf(variable) + variable.name()] = Worded(
-        "value-at", PrintableText(variable.name()), PlaceWords(variable));
+    not_judged_[why][PlaceOf(variable) + variable.name()] =
+        Worded("value-at",
+               variable.has_name_words()
+                   ? PrintableWords(variable.name_words())
+                   : ToFindingValue(PrintableText(variable.name())),
+               PlaceWords(variable));
   }
 
   template <typename... Values>

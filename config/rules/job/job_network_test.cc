@@ -2,15 +2,14 @@
 
 #include <string>
 
+#include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
+using ::testing::Contains, ::testing::HasSubstr;
 
 void SetPod(TestCluster& cluster, int host, uint32_t pod) {
   for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {
@@ -19,23 +18,17 @@ void SetPod(TestCluster& cluster, int host, uint32_t pod) {
 }
 
 void TakeDown(TestCluster& cluster) {
-  for (HostFacts& host : cluster.facts) {
-    for (DeviceFacts& device : *host.mutable_devices()) {
-      device.mutable_link()->set_value(LinkFact::DOWN);
-    }
-  }
+  cluster.ForEachDevice([](DeviceFacts& device) {
+    device.mutable_link()->set_value(LinkFact::DOWN);
+  });
 }
 
-void Export(TestCluster& cluster, int host, const char* name,
-            const char* value) {
-  EnvironmentVariable* set = cluster.facts[host]
-                                 .mutable_environment()
-                                 ->mutable_value()
-                                 ->add_variables();
-  set->set_name(name);
-  set->set_value(value);
-  set->set_file("/etc/environment");
-  set->set_line(1);
+// A job on servers all of whose links are down.
+TestCluster JobWithLinksDown(const char* product, int servers = 2) {
+  TestCluster cluster(product, "", servers);
+  TakeDown(cluster);
+  cluster.StartJob();
+  return cluster;
 }
 
 State Judged(const TestCluster& cluster, const char* rule = "job-super-pod") {
@@ -92,60 +85,41 @@ TEST(JobNetworkTest, PortsOfDevicesThatTheJobLeavesOutDoNotMatter) {
   EXPECT_EQ(Judged(cluster, "link"), PASS);
 }
 
-// HCCL reads digits, and TRUE in any case.
-TEST(JobNetworkTest, RoceIsDemandedInEverySpelling) {
-  for (const char* value : {"1", "01"}) {
-    TestCluster cluster("atlas-a2", "", 1);
-    TakeDown(cluster);
-    cluster.StartJob();
-    Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", value);
-    EXPECT_EQ(Judged(cluster, "link"), FAIL) << value;
-  }
-}
-
 TEST(JobNetworkTest, SeveralServersNeedRoce) {
-  TestCluster cluster("atlas-a2");
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a2");
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
-  cluster.spec.set_roce_unused(true);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("FAIL cluster unused why=2 servers"));
+  EXPECT_THAT(cluster.SetSpec("roce_unused: true").Check("job-super-pod"),
+              Finds("FAIL cluster unused why=2 servers"));
 }
 
 TEST(JobNetworkTest, BothRingsOfABox16MeetOverRoce) {
-  TestCluster cluster("atlas-a2-box16", "", 1);
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a2-box16", 1);
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("both rings of 8 devices of one server, devices 0-15"));
+  EXPECT_THAT(
+      cluster.Check("job-super-pod"),
+      Finds(Say("network-both-rings", 8, Say("devices-several", "0-15"))));
   cluster.spec.mutable_servers(0)->mutable_devices()->DeleteSubrange(0, 8);
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   EXPECT_EQ(Judged(cluster), PASS);
 }
 
 TEST(JobNetworkTest, OnlySeveralSuperPodsNeedRoce) {
-  TestCluster cluster("atlas-a3-superpod");
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
   EXPECT_EQ(Judged(cluster), PASS);
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   SetPod(cluster, 1, 1);
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("unusable why=2 logical super pods: 0 (server0), 1 "
-                        "(server1), ports=32 of 32 RoCE ports"));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds("unusable why=2 logical super pods: 0 (server0), 1 "
+                    "(server1), ports=32 of 32 RoCE ports"));
   cluster.spec.set_roce_unused(true);
   EXPECT_EQ(Judged(cluster), FAIL);
 }
 
 TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
-  TestCluster cluster("atlas-a3-superpod");
-  TakeDown(cluster);
-  cluster.StartJob();
-  Export(cluster, 0, "HCCL_LOGIC_SUPERPOD_ID", "a");
-  Export(cluster, 1, "HCCL_LOGIC_SUPERPOD_ID", "b");
+  TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
+  cluster.SetInLogins(0, "HCCL_LOGIC_SUPERPOD_ID", "a");
+  cluster.SetInLogins(1, "HCCL_LOGIC_SUPERPOD_ID", "b");
   EXPECT_EQ(Judged(cluster), FAIL);
   // The launch's value overrides that of every login.
   for (JobServer& server : *cluster.job->mutable_servers()) {
@@ -154,8 +128,8 @@ TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
   EXPECT_EQ(Judged(cluster), PASS);
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   SetPod(cluster, 1, 1);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("spread pod=one, hosts=server[0-1]"));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds("spread pod=one, hosts=server[0-1]"));
 }
 
 TEST(JobNetworkTest, ARankTableSaysTheSuperPods) {
@@ -166,22 +140,28 @@ TEST(JobNetworkTest, ARankTableSaysTheSuperPods) {
   cluster.StartJob().set_rank_table(two_pods);
   EXPECT_EQ(Judged(cluster), PASS);
   cluster.job->set_rank_table(MakeRankTable(cluster.spec));
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("2 servers in a rank table without super pods"));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds(Say("network-table-without-pods", Counted(2, "server"))));
 }
 
-TEST(JobNetworkTest, VariablesMayDemandRoce) {
-  TestCluster one("atlas-a2", "", 1);
-  one.spec.set_roce_unused(true);
-  one.StartJob();
-  EXPECT_EQ(Judged(one), PASS);
-  Export(one, 0, "HCCL_INTRA_ROCE_ENABLE", "1");
-  EXPECT_THAT(Lines(one.Check("job-super-pod")),
-              HasSubstr("HCCL_INTRA_ROCE_ENABLE=1 on server0"));
+// HCCL reads digits, and TRUE in any case.
+TEST(JobNetworkTest, VariablesMayDemandRoceInEverySpelling) {
+  for (const char* value : {"1", "01"}) {
+    TestCluster one("atlas-a2", "", 1);
+    TakeDown(one);
+    one.spec.set_roce_unused(true);
+    one.StartJob();
+    EXPECT_EQ(Judged(one), PASS);
+    one.SetInLogins(0, "HCCL_INTRA_ROCE_ENABLE", value);
+    EXPECT_THAT(one.Check("job-super-pod"),
+                Finds("HCCL_INTRA_ROCE_ENABLE=1 on server0"));
+    one.spec.set_roce_unused(false);
+    EXPECT_EQ(Judged(one, "link"), FAIL) << value;
+  }
   TestCluster pod("atlas-a3-superpod");
   pod.spec.set_roce_unused(true);
   pod.StartJob();
-  Export(pod, 1, "HCCL_INTER_HCCS_DISABLE", "TRUE");
+  pod.SetInLogins(1, "HCCL_INTER_HCCS_DISABLE", "TRUE");
   EXPECT_EQ(Judged(pod), FAIL);
 }
 
@@ -189,7 +169,7 @@ TEST(JobNetworkTest, VariablesMayDemandRoce) {
 TEST(JobNetworkTest, OneDeviceHasNoPeer) {
   TestCluster cluster("atlas-a2", "", 1);
   TakeDown(cluster);
-  Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", "1");
+  cluster.SetInLogins(0, "HCCL_INTRA_ROCE_ENABLE", "1");
   cluster.StartJob();
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
   auto* const devices = cluster.spec.mutable_servers(0)->mutable_devices();
@@ -200,53 +180,34 @@ TEST(JobNetworkTest, OneDeviceHasNoPeer) {
 }
 
 TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
-  TestCluster cluster("atlas-a3-superpod");
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
   for (DeviceFacts& device : *cluster.facts[1].mutable_devices()) {
     SetMissing(Missing::TIMED_OUT, "", device.mutable_super_pod());
   }
   EXPECT_EQ(Judged(cluster, "link"), UNKNOWN);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("UNKNOWN server1 pod-not-known what=super pod"));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds("UNKNOWN server1 pod-not-known what=super pod"));
 }
 
 // export HCCL_LOGIC_SUPERPOD_ID=$(hostname)
 TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
   for (const char* name : {"HCCL_LOGIC_SUPERPOD_ID", "HCCL_INTRA_ROCE_ENABLE",
                            "HCCL_INTER_HCCS_DISABLE"}) {
-    TestCluster cluster("atlas-a3-superpod");
-    TakeDown(cluster);
-    cluster.StartJob();
-    Export(cluster, 1, name, "");
-    cluster.facts[1]
-        .mutable_environment()
-        ->mutable_value()
-        ->mutable_variables()
-        ->rbegin()
-        ->set_computed(true);
+    TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
+    cluster.SetInLogins(1, name, "").set_computed(true);
     const std::string value =
         std::string("value of ") + name + " (/etc/environment:1)";
-    EXPECT_THAT(
-        Lines(cluster.Check("job-super-pod")),
-        HasSubstr("UNKNOWN server1 pod-not-known what=" + value + "\n"));
+    EXPECT_THAT(cluster.Check("job-super-pod"),
+                Finds("UNKNOWN server1 pod-not-known what=" + value + "\n"));
     const RuleResult link = cluster.Check("link");
     EXPECT_EQ(link.state(), UNKNOWN) << name;
     EXPECT_EQ(link.findings(0).weighed().words(), "roce-of-job-not-known");
     EXPECT_THAT(link.findings(0).why(), HasSubstr(value + " on server1"));
-    Export(cluster, 0, name, "");
-    cluster.facts[0]
-        .mutable_environment()
-        ->mutable_value()
-        ->mutable_variables()
-        ->rbegin()
-        ->set_computed(true);
+    cluster.SetInLogins(0, name, "").set_computed(true);
     EXPECT_THAT(cluster.Check("link").findings(0).why(),
                 HasSubstr(value + " on server[0-1]"));
     // The job's own value overrides it.
-    EnvironmentVariable* const own = cluster.job->add_environment();
-    own->set_name(name);
-    own->set_value("0");
+    cluster.SetInJob(name, "0");
     EXPECT_EQ(Judged(cluster), PASS) << name;
   }
 }
@@ -255,12 +216,7 @@ TEST(JobNetworkTest, ADemandUnderAConditionIsNotKnownEither) {
   TestCluster one("atlas-a2", "", 1);
   one.spec.set_roce_unused(true);
   one.StartJob();
-  Export(one, 0, "HCCL_INTRA_ROCE_ENABLE", "0");
-  EnvironmentVariable& line = *one.facts[0]
-                                   .mutable_environment()
-                                   ->mutable_value()
-                                   ->mutable_variables()
-                                   ->rbegin();
+  EnvironmentVariable& line = one.SetInLogins(0, "HCCL_INTRA_ROCE_ENABLE", "0");
   line.set_conditional(true);
   EXPECT_EQ(Judged(one), PASS);
   line.set_value("1");
@@ -286,13 +242,11 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // The simulation's.
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(cluster.MakeReport().notes(),
-              Contains("jobs: a job inside one server needs no RoCE; no job "
-                       "over several of them can run"));
+              Contains(Say("jobs-none-across", "server")));
   TestCluster three("atlas-a2", "", 3);
   three.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(three.MakeReport().notes(),
-              Contains("jobs: a job inside one server needs no RoCE; other "
-                       "jobs can run on server[0,2] only"));
+              Contains(Say("jobs-across", "server", "server[0,2]")));
   TestCluster pods("atlas-a3-superpod");
   pods.spec.set_roce_unused(true);
   EXPECT_EQ(Judged(pods), SKIPPED);
@@ -300,20 +254,16 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   EXPECT_EQ(Judged(pods), FAIL);  // One job takes all of its servers.
   pods.spec.clear_one_job();
   EXPECT_EQ(Judged(pods), WARN);
-  EXPECT_THAT(
-      pods.MakeReport().notes(),
-      Contains("jobs: a job inside one logical super pod needs no RoCE; other "
-               "jobs need RoCE, and cluster.yaml says roce: unused"));
+  EXPECT_THAT(pods.MakeReport().notes(),
+              Contains(Say("jobs-roce-unused", "logical super pod")));
   // Both rings of one server are enough.
   TestCluster rings("atlas-a2-box16");
   rings.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(rings.MakeReport().notes(),
-              Contains("jobs: a job inside one ring needs no RoCE; other jobs "
-                       "can run on server0 only"));
+              Contains(Say("jobs-across", "ring", "server0")));
   rings.device(0, 9).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(rings.MakeReport().notes(),
-              Contains("jobs: a job inside one ring needs no RoCE; no job over "
-                       "several of them can run"));
+              Contains(Say("jobs-none-across", "ring")));
 }
 
 TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
@@ -328,7 +278,7 @@ TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
 TEST(JobSuperPodTest, DoesNotRunWhereNoJobIsNamedAndNothingIsWrong) {
   const RuleResult result = TestCluster("atlas-a2").Check("job-super-pod");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_EQ(result.skip_reason(), "no job was named");
+  EXPECT_EQ(result.skip_words().words(), "rule-no-job");
   EXPECT_TRUE(result.not_run());
 }
 

@@ -4,15 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "config/rules/host_rules.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::AllOf, ::testing::ElementsAre, ::testing::HasSubstr;
 
 using Packages = std::vector<std::pair<const char*, const char*>>;
 
@@ -97,14 +94,12 @@ TEST(JobPythonTest, AReasonOfTheHostHasItsOwnRepair) {
     EXPECT_EQ(cluster.Check("job-python").state(), UNKNOWN);
     return Check(cluster);
   };
-  EXPECT_EQ(with(Missing::NOT_QUERIED, "the host has no account ann"),
-            "UNKNOWN server1 not-queried why=the host has no account ann, "
-            "user=ann\n");
-  const std::string denied =
-      with(Missing::NOT_PERMITTED, "find: '/venv/lib/a': Permission denied");
-  EXPECT_EQ(denied,
-            "UNKNOWN server1 not-readable why=find: '/venv/lib/a': Permission "
-            "denied, user=ann\n");
+  EXPECT_EQ(with(Missing::NOT_QUERIED, "no account ann"),
+            "UNKNOWN server1 not-queried why=no account ann, user=ann\n");
+  EXPECT_EQ(
+      with(Missing::NOT_PERMITTED, "find: '/venv/lib/a': Permission denied"),
+      "UNKNOWN server1 not-readable why=find: '/venv/lib/a': Permission "
+      "denied, user=ann\n");
 }
 
 TEST(JobPythonTest, NamesEveryPackageAndLine) {
@@ -144,16 +139,11 @@ TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
 TEST(JobPythonTest, SaysWhichFoldersItDoesNotLookAt) {
   TestCluster cluster = Needing("");
   EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
-  const auto set = [&](const char* name, const char* value) {
-    EnvironmentVariable* const variable = cluster.job->add_environment();
-    variable->set_name(name);
-    variable->set_value(value);
-  };
-  set("PYTHONPATH", "/opt/a:/opt/b");
+  cluster.SetInJob("PYTHONPATH", "/opt/a:/opt/b");
   EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
   cluster.job->clear_environment();
-  set("PYTHONPATH", "src:/opt/mine:../lib");
-  set("PYTHONUSERBASE", "base");
+  cluster.SetInJob("PYTHONPATH", "src:/opt/mine:../lib");
+  cluster.SetInJob("PYTHONUSERBASE", "base");
   EXPECT_EQ(cluster.Check("job-python").state(), PASS);
   EXPECT_THAT(cluster.Check("job-python").summary(),
               HasSubstr(": src ../lib base"));
@@ -176,8 +166,9 @@ TEST(JobPythonTest, SaysWhichLinesItDoesNotJudge) {
   EXPECT_THAT(Check(cluster),
               HasSubstr("WARN cluster not-judged lines=line 2: -r base.txt, "
                         "line 3: numpy ; platform_release > '5'"));
+  EXPECT_EQ(cluster.Check("job-python").notes(0).words(), "python-ignored");
   EXPECT_THAT(cluster.Check("job-python").summary(),
-              HasSubstr(": line 5: --pre, line 6: --hash"));
+              HasSubstr("line 6: --hash"));
 }
 
 // The vendor's table: 2.1.0.post6 is for PyTorch 2.1.0 and CANN 8.0.RC2.
@@ -222,9 +213,7 @@ TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
        {std::pair("PYTHONPATH", "/opt/mine:/opt/other"),
         std::pair("PYTHONUSERBASE", "/opt/base"),
         std::pair("PYTHONNOUSERSITE", "0")}) {
-    EnvironmentVariable* const variable = cluster.job->add_environment();
-    variable->set_name(name);
-    variable->set_value(value);
+    cluster.SetInJob(name, value);
   }
   const auto ask = [&] {
     return MakeObserveRequest(cluster.spec, {}, &*cluster.job).python();
@@ -240,10 +229,7 @@ TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
   EXPECT_FALSE(ask().no_user_site());
   EXPECT_THAT(question.names(),
               ElementsAre("numpy", "six", "torch", "torch-npu"));
-}
-
-TEST(MakePythonQuestionTest, IsAskedOnlyForTheRule) {
-  TestCluster cluster = Needing("six\n");
+  // It is asked for the rule alone, and for a user.
   RuleSelection selection;
   selection.add_only("link");
   EXPECT_FALSE(MakeObserveRequest(cluster.spec, {}, &*cluster.job, &selection)

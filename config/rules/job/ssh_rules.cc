@@ -27,7 +27,7 @@ constexpr size_t kMaxCommands = 3;
 constexpr int kHostsColumns = 60;
 
 // The last line of ssh (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c, kex.c)
-// or our own, and its finding; the first contained text applies.
+// and its finding; the first contained text applies.
 constexpr std::pair<absl::string_view, absl::string_view> kCauses[] = {
     {"Permission denied (", "no-key"},
     {"Host key verification failed", "unknown-key"},
@@ -35,7 +35,6 @@ constexpr std::pair<absl::string_view, absl::string_view> kCauses[] = {
     {"timed out", "unreachable"},
     {"No route to host", "unreachable"},
     {"Network is unreachable", "unreachable"},
-    {"no answer in ", "no-answer"},
     {"kex_exchange_identification", "no-answer"},
     {"Connection closed by", "no-answer"},
     {"Connection reset by", "no-answer"}};
@@ -45,6 +44,7 @@ absl::string_view FindingOf(const SshLogin& login) {
     return login.works() ? "stale-key-taken" : "stale-key";
   }
   if (login.works()) return "";
+  if (login.no_answer()) return "no-answer";
   for (const auto& [words, finding] : kCauses) {
     if (absl::StrContains(login.error(), words)) return finding;
   }

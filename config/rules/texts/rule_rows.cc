@@ -93,7 +93,8 @@ std::string FindingTable(absl::string_view name, const Findings& findings) {
                  absl::StrJoin(finding.explained_by(), "/"),
                  absl::StrJoin(finding.moving(), "/")}),
         finding.by_hand() ? ", true" : ", false",
-        finding.holds_alone() ? ", true},\n" : ", false},\n");
+        finding.holds_alone() ? ", true" : ", false",
+        finding.fix_names_tool() ? ", true},\n" : ", false},\n");
   }
   return absl::StrCat("\nconstexpr RuleFinding ", name, "[] = {\n", rows,
                       "};\n");
@@ -437,7 +438,8 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
                       RuleTexts(row, row.chinese(), kChinese), ",\n     ",
                       row.finding().empty() ? "{}" : rows, ",\n     \"",
                       absl::StrJoin(row.fixed_by(), "/"), "\", \"",
-                      absl::StrJoin(row.possible_causes(), "/"), "\", ",
+                      absl::StrJoin(row.possible_causes(), "/"), "\", \"",
+                      absl::StrJoin(row.code(), "/"), "\", ",
                       row.needs_roce() ? "true" : "false", ", ",
                       row.needs_job() ? "true" : "false", ", ",
                       row.of_job() ? "true" : "false", ", ",

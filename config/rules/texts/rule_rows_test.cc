@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
@@ -66,14 +65,8 @@ TEST(ReadRuleRowsTest, RefusesWhatItDoesNotKnowAndSaysWhere) {
   EXPECT_THAT(MistakeIn(Row("    why:", "    wyh:")),
               HasSubstr("texts/host.textproto:10:8: "));
   EXPECT_THAT(MistakeIn(Row("NAMESPACE", "PLANET")), HasSubstr("PLANET"));
-}
-
-TEST(ReadRuleRowsTest, RefusesATextThatStandsTwice) {
   EXPECT_THAT(MistakeIn(Row("title:", "title: \"one\" title:")),
               HasSubstr("multiple times"));
-}
-
-TEST(ReadRuleRowsTest, RefusesTwoRowsOfWordsWithOneName) {
   const std::string words = " words { name: \"by\" text: \"by\" }";
   EXPECT_EQ(MistakeIn(kRow + words), "");
   EXPECT_THAT(MistakeIn(kRow + words + words),
@@ -134,27 +127,23 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "      \"fail\",\n      \"the guide; more\",\n"
                         "      \"refuse and drain\",\n      \"allow\",\n"
                         "      \"a plan says it\"},\n"));
-  EXPECT_THAT(table,
-              HasSubstr("     {},\n     \"\", \"\", false, false, false, "
-                        "false},"));
+  EXPECT_THAT(table, HasSubstr("     {},\n     \"\", \"\", \"\", false, false, "
+                               "false, false},"));
 }
 
-TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
-  EXPECT_THAT(RuleTable(*Read(Row("  text {",
-                                  "  fixed_by: [\"gateway\", \"at boot\"]\n"
-                                  "  possible_causes: \"address\"\n  text {"))),
-              HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
-                        "false, false, false, false},\n"));
-}
-
-TEST(RuleTableTest, MarksARuleAboutRocePorts) {
-  EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_roce: true\n  text {"))),
-              HasSubstr("\"\", \"\", true, false, false, false},\n"));
-}
-
-TEST(RuleTableTest, MarksARuleAboutAJob) {
-  EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_job: true\n  text {"))),
-              HasSubstr("\"\", \"\", false, true, false, false},\n"));
+TEST(RuleTableTest, HasTheFlagsOfARuleAndTheNamesOfWhatMendsIt) {
+  const std::pair<const char*, const char*> kLines[] = {
+      {"fixed_by: [\"gateway\", \"at boot\"] possible_causes: \"address\"",
+       "\"gateway/at boot\", \"address\", \"\", false, false, false, false"},
+      {"code: [\"EI1\", \"EI2\"]",
+       "\"\", \"\", \"EI1/EI2\", false, false, false, false"},
+      {"needs_roce: true", "\"\", \"\", \"\", true, false, false, false"},
+      {"needs_job: true", "\"\", \"\", \"\", false, true, false, false"}};
+  for (const auto& [line, fields] : kLines) {
+    const std::string row = absl::StrCat("  ", line, "\n  text {");
+    EXPECT_THAT(RuleTable(*Read(Row("  text {", row.c_str()))),
+                HasSubstr(absl::StrCat("     {},\n     ", fields, "},\n")));
+  }
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
@@ -215,28 +204,25 @@ std::string ChineseMistake(absl::string_view old_text,
   return "";
 }
 
-TEST(ReadRuleRowsTest, PutsATranslationBesideItsRow) {
-  EXPECT_EQ(ChineseMistake("x", "x"), "");
-}
-
 TEST(ReadRuleRowsTest, RefusesATranslationThatIsNotOfItsRow) {
-  const std::string host = "texts/zh/host.textproto: ";
-  EXPECT_EQ(ChineseMistake("why: \"原因\"", ""),
-            host + "\"port-free\": why is not there in Chinese");
-  EXPECT_EQ(ChineseMistake("alone_why: \"来自计划\"", ""),
-            host + "\"port-free\": alone_why is not there in Chinese");
-  EXPECT_EQ(ChineseMistake("{by} 占用", "占用"),
-            host +
-                "\"port-free\": \"held\": observed has other values in "
-                "Chinese");
-  EXPECT_EQ(ChineseMistake("{by}", "{whom}"),
-            host +
-                "\"port-free\": \"held\": no such phrase or value after a "
-                "{");
-  EXPECT_EQ(ChineseMistake("observed:", "fix: \"修复\" observed:"),
-            host + "\"port-free\": \"held\": fix is not there in English");
-  EXPECT_EQ(ChineseMistake("\"held\"", "\"hold\""),
-            host + "\"port-free\": expected in this place: \"held\"");
+  const struct {
+    const char* old_text;
+    const char* new_text;
+    const char* mistake;
+  } kCases[] = {
+      {"why: \"原因\"", "", "why is not there in Chinese"},
+      {"alone_why: \"来自计划\"", "", "alone_why is not there in Chinese"},
+      {"{by} 占用", "占用", "\"held\": observed has other values in Chinese"},
+      {"{by}", "{whom}", "\"held\": no such phrase or value after a {"},
+      {"observed:", "fix: \"修复\" observed:",
+       "\"held\": fix is not there in English"},
+      {"\"held\"", "\"hold\"", "expected in this place: \"held\""}};
+  EXPECT_EQ(ChineseMistake("x", "x"), "");
+  for (const auto& c : kCases) {
+    EXPECT_EQ(
+        ChineseMistake(c.old_text, c.new_text),
+        absl::StrCat("texts/zh/host.textproto: \"port-free\": ", c.mistake));
+  }
 }
 
 TEST(WordTableTest, HasTheWordsOfValues) {

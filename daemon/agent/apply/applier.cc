@@ -18,11 +18,11 @@ namespace {
 
 constexpr size_t kMaxStepTextBytes = 256;
 
-// The error, with the step that it stopped.
+// The error, with the step that failed.
 absl::Status OfStep(const PlanStep& step, const absl::Status& error) {
   FindingValue change = StepWords(step);
   const std::string text = EnglishText(change);
-  // A long text must leave room for the reason.
+  // Long texts must leave room for the reason.
   if (text.size() > kMaxStepTextBytes) {
     change = ToFindingValue(PrintableText(text, kMaxStepTextBytes));
   }
@@ -65,7 +65,7 @@ FindingValue LaterAppliesWords(const JournalState& state,
   return claims.empty() ? FindingValue() : Listed(claims, claims.size());
 }
 
-// Returns what could not be put back; nothing for a namespace that is gone.
+// Returns what could not be restored; nothing if the namespace is gone.
 std::vector<FindingValue> RestoreAt(
     const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
     const std::vector<SavedResource>& all_saved) {
@@ -109,16 +109,16 @@ JournalUndo NewUndo(const MachineAccess& access, const FindingValue& reason,
   return undo;
 }
 
-// One apply while it runs, or one that is rolled back.
+// An apply while it runs, or while it is rolled back.
 struct Run {
   const MachineAccess& access;
-  // OK for an apply. For an undo the result of EnterNamespaceAgain: NotFound
-  // leaves nothing to undo, any other error is a residue.
+  // OK for an apply. For an undo, the result of EnterNamespaceAgain: after
+  // NotFound there is nothing to undo, any other error is a residue.
   const absl::StatusOr<PlanNamespace>& inside;
   const MachinePaths paths;
   const std::unique_ptr<Journal> journal;
   const std::function<void(const StepOutcome&)> progress;
-  ApplyResult result;  // With the steps that are known.
+  ApplyResult result;  // Has the steps known so far.
   // For an automatic undo: the processes that use its devices; empty: none.
   const std::function<FindingValue()> used_by;
   const absl::Duration started = access.clock->Monotonic();
@@ -183,8 +183,8 @@ struct Run {
     *entry.mutable_undo() = undo;
     CleanTexts(entry.mutable_undo());
     const absl::Status written = journal->Append(entry);
-    // Without this record an unfinished or overdue apply is still undone: the
-    // journal has the old values, and the next start also finds it.
+    // If this record is missing, an unfinished or overdue apply is still
+    // undone: the journal has the old values, and the next start finds it.
     result.set_not_confirmed(undo.reason_words().words() == kNotConfirmed);
     if (!written.ok() && !state.unfinished() && !result.not_confirmed()) {
       return InFront("journal", written);
@@ -221,7 +221,7 @@ struct Run {
     CleanTexts(&result);
     const absl::Status closed = journal->AppendEnd(result);
     if (closed.ok()) return std::move(result);
-    // The machine is as `result` says all the same.
+    // The machine is still as `result` says.
     const FindingValue open =
         Worded("msg-step-journal-not-closed", MessageWords(closed));
     *result.mutable_error_words() =
@@ -238,14 +238,14 @@ struct Run {
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
   if (!lock.ok() || *lock != nullptr) return lock;
-  return Refuse<absl::UnavailableError>("msg-step-busy");
+  return UnavailableWords("msg-step-busy");
 }
 
 absl::Status Applier::CheckForced(const absl::Status& refused,
                                   const FindingValue& why, bool force,
                                   Forced* forced) {
   if (why.words().empty()) return absl::OkStatus();
-  if (!force) return InFront(options_.host, refused);
+  if (!force) return refused;
   *forced->Add() = why;
   return absl::OkStatus();
 }
@@ -299,8 +299,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
-    return Refuse<absl::FailedPreconditionError>("msg-step-id-used",
-                                                 request.apply_id);
+    return PreconditionWords("msg-step-id-used", request.apply_id);
   }
   RETURN_IF_ERROR(journal.status());
   RETURN_IF_ERROR((*journal)->Append(entry));
@@ -316,7 +315,7 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
                                                     bool* already_so) {
   absl::StatusOr<PlanNamespace> inside = EnterNamespace(access_, plan);
   if (!inside.ok() && !absl::IsNotFound(inside.status())) {
-    return InFront(options_.host, inside.status());
+    return inside.status();
   }
   FindingValue why = MessageWords(inside.status());
   if (inside.ok()) {
@@ -326,12 +325,12 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
     if (*already_so || moved.empty()) return inside;
     why = MovedFactsWords(moved);
   }
-  return Refuse<absl::AbortedError>("msg-step-facts-moved", why);
+  return AbortedWords("msg-step-facts-moved", why);
 }
 
 absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
   ApplyResult result = NewResult(request.apply_id);
-  // A used id is refused: an apply in effect must not read as nothing done.
+  // Refuse a used id: its apply in effect must not look like nothing was done.
   const bool is_used =
       access_.files->Stat(folder_.PathOf(request.apply_id)).ok();
   if (is_used) return Begin(request, result, /*sequence=*/0).status();
@@ -368,8 +367,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
     paths.command_deadline = std::min<absl::Duration>(
         absl::Milliseconds(plan.command_ms()), absl::Minutes(2));
   }
-  RETURN_IF_ERROR(InFront(
-      options_.host, folder_.MakeRoom(plan.ByteSizeLong(), options_.kept)));
+  RETURN_IF_ERROR(folder_.MakeRoom(plan.ByteSizeLong(), options_.kept));
   ASSIGN_OR_RETURN(auto journal, Begin(request, result, sequence));
   Run run = {access_,          inside, paths,  std::move(journal),
              request.progress, result, nullptr};
@@ -382,7 +380,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
       outcome->set_step(plan.steps(i).id());
       outcome->set_state(StepOutcome::NOT_RUN);
     }
-    // Never an error, since the journal is that of an apply that has begun.
+    // Never an error, since the journal is of an apply that has begun.
     result = *run.Undo(NewUndo(access_, MessageWords(status), "clusterd"));
   } else {
     result = std::move(run.result);
@@ -422,9 +420,8 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
                                   JournalState::Phase::kEmpty
                             : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
-  return Refuse<absl::NotFoundError>("msg-step-no-journal", apply_id,
-                                     options_.state_folder,
-                                     options_.kept.in_effect);
+  return NotFoundWords("msg-step-no-journal", apply_id, options_.state_folder,
+                       options_.kept.in_effect);
 }
 
 absl::Status Applier::CheckJournal(const std::string& apply_id) {
@@ -461,7 +458,7 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   if (inside.ok()) {
     RETURN_IF_ERROR(CheckUnmovedSince(request, state, *inside, &undo));
   } else if (!absl::IsNotFound(inside.status())) {
-    return InFront(options_.host, inside.status());
+    return inside.status();
   }
   return UndoJournal(inside, state, undo, std::move(journal), nullptr);
 }
@@ -500,8 +497,8 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
   if (watch.begins) watch.begins(apply_id);
-  // Called afterwards, only for the report: users decide who uses a device, and
-  // how long the search takes.
+  // Called afterwards, only for the report: users decide which devices they
+  // use, and how long this search takes.
   const bool of_devices =
       absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device));
   auto result = UndoJournal(inside, state, undo, std::move(journal), [&] {

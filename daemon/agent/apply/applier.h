@@ -50,20 +50,20 @@ namespace clusterd {
 struct ApplierOptions {
   // The name in this host's certificate.
   std::string host;
-  // Journals and the lock; made if absent, its parent is not.
+  // For journals and the lock; created if absent, but its parent is not.
   std::string state_folder = "/var/lib/clusterd/apply";
   // Called before each change: the driver may have been installed since.
   std::function<MachinePaths()> find_paths = [] { return MachinePaths(); };
-  // Limits for finished journals. A dropped one cannot be rolled back any more.
+  // Limits for finished journals. Without one, an apply cannot be rolled back.
   KeptJournals kept;
 };
 
-// Called for each undo that Recover makes, also if Recover returns an error of
-// another one. Neither function may call the applier.
+// Called for each undo in Recover, even if Recover returns the error of another
+// one. Neither function may call the applier.
 struct UndoWatch {
-  // Right before its first effect.
+  // Called just before its first effect.
   std::function<void(const std::string& apply_id)> begins;
-  // After its last effect. An error says why the undo is not finished.
+  // Called after its last effect. An error says why the undo is not finished.
   std::function<void(const std::string& apply_id,
                      const absl::StatusOr<ApplyResult>& result)>
       ends;
@@ -74,9 +74,9 @@ struct ApplyRequest {
   std::string plan_digest;  // Digest of the cluster plan, for the journal.
   // Unique; 1 to 64 of [A-Za-z0-9._-], not starting with a dot.
   std::string apply_id;
-  std::string actor;  // For the journal: who asked.
+  std::string actor;  // The journal's actor.
   bool force = false;
-  // If set, Recover rolls back so long after the begin, unless confirmed.
+  // If set, Recover rolls back this long after the begin, unless confirmed.
   absl::Duration confirm_within;
   // Called after each step and undo; may be empty. Must not call the applier.
   std::function<void(const StepOutcome&)> progress;
@@ -85,22 +85,22 @@ struct ApplyRequest {
 struct RollbackRequest {
   std::string apply_id;
   std::string actor;
-  // Rolls back also if the machine was changed since, or a device is in use.
+  // Rolls back even if the machine was changed since, or a device is in use.
   bool force = false;
 };
 
 struct KeepRequest {
   std::string apply_id;
   std::string actor;
-  // Zero: the apply stays. Otherwise its rollback is postponed by this.
+  // Zero: makes the apply permanent. Otherwise postpones its rollback.
   absl::Duration extend_by;
 };
 
-// One call at a time changes the machine, whatever the thread or process; a
-// second one is Unavailable. Calls block for as long as the commands take.
+// Only one call at a time changes the machine, in all threads and processes; a
+// second one is Unavailable. Calls block for as long as their commands take.
 class Applier {
  public:
-  // Finds the processes that use devices now; an error: they are unknown.
+  // Finds the processes that use devices now; an error if they are unknown.
   using DeviceUsers = std::function<absl::StatusOr<std::vector<DeviceUser>>()>;
   // Called for each change, so that an edited agent.yaml takes effect at once.
   using ReadAllowed = std::function<HostAllows()>;
@@ -114,24 +114,24 @@ class Applier {
         device_users_(std::move(device_users)),
         folder_(access.files, options_.state_folder) {}
 
-  // Refusals: see above. Otherwise the outcome: APPLIED, NOTHING_TO_DO, UNDONE
-  // or UNDONE_WITH_RESIDUES with the failed step in `error`. Any other status
-  // means that the journal cannot be written before the first effect.
+  // Refusals are listed above. Otherwise the outcome: APPLIED, NOTHING_TO_DO,
+  // UNDONE or UNDONE_WITH_RESIDUES with the failed step in `error`. Any other
+  // status: the journal cannot be written before the first effect.
   absl::StatusOr<ApplyResult> Apply(const ApplyRequest& request);
 
-  // OK if Rollback would find a journal; NotFound as there. Changes nothing.
+  // OK if Rollback would find a journal; otherwise NotFound. Changes nothing.
   absl::Status CheckJournal(const std::string& apply_id);
 
-  // Restores exactly the values before that apply. NOTHING_TO_DO: its journal
-  // says that it was undone or rolled back before. Refusals as Apply. NotFound:
-  // no journal of that id, or an empty one: never begun, or dropped. Aborted,
-  // unless forced: the machine changed since, or a named later apply in effect
-  // set some of it. Automatic repairs of the controller do not count.
+  // Restores exactly the values before that apply. NOTHING_TO_DO if it was
+  // already undone or rolled back. Refusals as Apply. NotFound: no journal of
+  // that id, or an empty one: never begun, or dropped. Aborted, unless forced:
+  // the machine changed since, or a named later apply in effect set some of it.
+  // Automatic repairs of the controller do not count.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
-  // The confirmation is in the journal, synced, when this returns OK: APPLIED,
-  // with the time left until the rollback; 0 for one that stays. Confirming
-  // twice is OK.
+  // Writes the confirmation to the journal and syncs it. APPLIED, with the time
+  // left until the rollback; 0 if the apply is permanent. Confirming twice is
+  // OK.
   //   NotFound            as Rollback
   //   FailedPrecondition  it does not wait: rolled back, permanent, or too late
   //   InvalidArgument     over a day in total, or less than a minute more
@@ -143,12 +143,12 @@ class Applier {
   // The clock of these deadlines. Safe for concurrent use.
   absl::Duration SinceBoot() const { return access_.clock->SinceBoot(); }
 
-  // Finishes what a crash cut off, and what a full disk kept from being
-  // finished. Rolls back applies that were not confirmed in time; with
-  // `also_waiting` also those that still wait. Later changes to the same
-  // settings do not prevent that. Tries each such journal, even if another
-  // fails, and returns one result for each, or the first error in this list.
-  // Needs neither certificate nor config.
+  // Finishes what a crash interrupted, and what a full disk left unfinished.
+  // Rolls back applies that were not confirmed in time; with `also_waiting`
+  // also those that still wait. Later changes to the same settings do not
+  // prevent that. Tries each such journal, even if another fails, and returns
+  // one result for each, or the first error in this list. Needs neither
+  // certificate nor config.
   //   DataLoss            a journal is damaged; nothing is applied on this host
   //                       until a person has moved that file away
   //   Unimplemented       the same, of one that this version may not undo
@@ -158,7 +158,7 @@ class Applier {
   absl::StatusOr<std::vector<ApplyResult>> Recover(
       const UndoWatch& watch = UndoWatch(), bool also_waiting = false);
 
-  // `end` of each journal's state, oldest first, without damaged ones.
+  // The `end` of each journal's state, oldest first, without damaged ones.
   absl::StatusOr<std::vector<JournalState>> ListApplies() {
     return folder_.List();
   }
@@ -167,27 +167,21 @@ class Applier {
   // The refusals that `force` overrode, for people.
   using Forced = FindingValues;
 
-  // Returns an error with the host's name in front.
-  template <absl::Status (*Make)(absl::string_view), typename... Values>
-  absl::Status Refuse(absl::string_view row, const Values&... values) {
-    return InFront(options_.host, WithWords(Make(""), Worded(row, values...)));
-  }
-
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
-  // REQUIRES: the lock is held. NotFound also for an empty journal.
+  // REQUIRES: the lock is held. NotFound also if the journal is empty.
   absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
       const std::string& apply_id);
   // Returns the next apply's sequence. Only `ended` may wait to be confirmed.
   absl::StatusOr<uint64_t> CheckNothingUnfinished(const std::string& ended);
   absl::Status CheckConfirmWithin(absl::Duration within);
   void SetReverts(const JournalState& state, ApplyResult* result);
-  // True if it must be rolled back now. After a boot it rewrites the deadline
-  // for this boot's clock; if that fails, the apply is overdue.
+  // True if the apply must be rolled back now. After a boot it rewrites the
+  // deadline for this boot's clock; if that fails, the apply is overdue.
   bool IsOverdue(const std::string& apply_id, const JournalState& state);
   // OK if `why` is empty, or with `force`, which then adds `why` to `forced`.
   absl::Status CheckForced(const absl::Status& refused, const FindingValue& why,
                            bool force, Forced* forced);
-  // Processes that use the plan's devices, or why unknown; empty: none.
+  // Processes that use the plan's devices, or why they are unknown.
   FindingValue WhoUsesDevicesOf(const HostPlan& plan);
   absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
   // Aborted if the machine is neither as the plan saw it nor `already_so`.
@@ -196,12 +190,12 @@ class Applier {
   absl::StatusOr<ApplyResult> NothingToDo(const ApplyRequest& request);
 
   ApplyResult NewResult(const std::string& apply_id);
-  // Creates the journal, which records `result`'s use of force.
+  // Creates the journal, which also records the use of force in `result`.
   absl::StatusOr<std::unique_ptr<Journal>> Begin(const ApplyRequest& request,
                                                  const ApplyResult& result,
                                                  uint64_t sequence);
 
-  // Adds what the undo of an apply in effect overrides to `undo->forced`.
+  // Adds to `undo->forced` what undoing an apply in effect overrides.
   absl::Status CheckUnmovedSince(const RollbackRequest& request,
                                  const JournalState& state,
                                  const PlanNamespace& inside,

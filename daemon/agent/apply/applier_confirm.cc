@@ -1,5 +1,5 @@
-// Obstacles to the next apply, and their automatic end: an apply that a crash
-// cut off, and one that waits to be confirmed.
+// What blocks the next apply, and its automatic end: an apply that a crash
+// interrupted, or one that waits to be confirmed.
 #include <algorithm>
 
 #include "config/words/subject_text.h"
@@ -11,14 +11,13 @@ namespace clusterd {
 absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
   if (within == absl::ZeroDuration()) return absl::OkStatus();
   if (within < absl::ZeroDuration() || within > kMaxConfirmWithin) {
-    return Refuse<absl::InvalidArgumentError>(
-        "msg-step-confirm-within", absl::FormatDuration(within),
-        absl::FormatDuration(kMaxConfirmWithin));
+    return InvalidWords("msg-step-confirm-within", absl::FormatDuration(within),
+                        absl::FormatDuration(kMaxConfirmWithin));
   }
   if (!ReadHostTime(access_.files, access_.clock).boot_id.empty()) {
     return absl::OkStatus();
   }
-  return Refuse<absl::FailedPreconditionError>("msg-step-boot-not-known");
+  return PreconditionWords("msg-step-boot-not-known");
 }
 
 absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
@@ -30,14 +29,14 @@ absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
     const JournalState& state = *each.state;
     last = std::max<uint64_t>(last, state.begin.sequence());
     if (state.waits() && each.apply_id != ended) {
-      return Refuse<absl::FailedPreconditionError>(
-          "msg-step-other-waits", each.apply_id, ActorName(state.begin.actor()),
-          absl::FormatDuration(
-              absl::Floor(TimeLeftOf(state), absl::Seconds(1))));
+      return PreconditionWords("msg-step-other-waits", each.apply_id,
+                               ActorName(state.begin.actor()),
+                               absl::FormatDuration(absl::Floor(
+                                   TimeLeftOf(state), absl::Seconds(1))));
     }
     if (!state.unfinished()) continue;
-    return Refuse<absl::FailedPreconditionError>(
-        "msg-step-other-unfinished", each.apply_id, options_.state_folder);
+    return PreconditionWords("msg-step-other-unfinished", each.apply_id,
+                             options_.state_folder);
   }
   return last + 1;
 }
@@ -48,7 +47,7 @@ absl::Duration Applier::TimeLeftOf(const JournalState& state) {
 
 void Applier::SetReverts(const JournalState& state, ApplyResult* result) {
   if (!state.waits()) return;
-  // 0 would mean an apply that stays.
+  // 0 would mean a permanent apply.
   const int64_t left = absl::ToInt64Milliseconds(TimeLeftOf(state));
   result->set_reverts_in_ms(static_cast<uint32_t>(std::max<int64_t>(left, 1)));
 }
@@ -69,18 +68,17 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   const absl::Duration left =
       state.waits() ? TimeLeft(*state.deadline, now) : absl::ZeroDuration();
   if (left == absl::ZeroDuration()) {
-    return Refuse<absl::FailedPreconditionError>(
-        "msg-step-does-not-wait", request.apply_id,
-        Worded(state.waits()        ? "plan-say-deadline-passed"
-               : !state.in_effect() ? "plan-say-was-undone"
-               : state.confirmed    ? "plan-say-was-confirmed"
-                                    : "plan-say-stays"));
+    return PreconditionWords("msg-step-does-not-wait", request.apply_id,
+                             Worded(state.waits() ? "plan-say-deadline-passed"
+                                    : !state.in_effect() ? "plan-say-was-undone"
+                                    : state.confirmed ? "plan-say-was-confirmed"
+                                                      : "plan-say-stays"));
   }
   JournalEntry entry;
   if (extends && request.extend_by < kMinExtend) {
-    return Refuse<absl::InvalidArgumentError>(
-        "msg-step-extend-by", absl::FormatDuration(request.extend_by),
-        absl::FormatDuration(kMinExtend));
+    return InvalidWords("msg-step-extend-by",
+                        absl::FormatDuration(request.extend_by),
+                        absl::FormatDuration(kMinExtend));
   }
   if (extends) {
     const absl::Duration within =
@@ -94,9 +92,8 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   }
   const absl::Status written = journal->Append(entry);
   if (!written.ok()) {
-    return InFront(options_.host,
-                   WithWords(written, Worded("msg-step-not-in-journal",
-                                             MessageWords(written))));
+    return WithWords(written,
+                     Worded("msg-step-not-in-journal", MessageWords(written)));
   }
   SetReverts(SummariseJournal(journal->entries()), &result);
   return result;
@@ -121,7 +118,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   std::vector<ApplyResult> results;
-  // Damaged journals come first: their changes are unknown.
+  // Damaged journals take precedence: their changes are unknown.
   absl::Status damaged;
   absl::Status unfinished;
   for (const JournalFolder::Found& each : journals) {

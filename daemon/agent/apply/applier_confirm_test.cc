@@ -6,15 +6,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/applier.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -25,17 +26,8 @@ class ApplierConfirmTest : public ::testing::Test {
   ApplierConfirmTest() { Restart(); }
 
   void Restart() {
-    ApplierOptions options;
-    options.host = kScenarioHost;
-    options.state_folder = kScenarioStateFolder;
-    applier_ = std::make_unique<Applier>(
-        options, scenario_->Access(),
-        [] {
-          return AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL,
-                             CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL, CHANGE_TLS,
-                             CHANGE_HCCN_CONF});
-        },
-        [this] { return users_; });
+    applier_ = std::make_unique<Applier>(ScenarioOptions(), scenario_->Access(),
+                                         AllowsAll, [this] { return users_; });
   }
   FakeMachine& machine() { return scenario_->machine; }
   FakeClock& clock() { return scenario_->clock; }
@@ -56,10 +48,9 @@ class ApplierConfirmTest : public ::testing::Test {
     return applier_->Confirm(request);
   }
   void MustApply() {
-    const auto applied = Apply();
-    ASSERT_TRUE(applied.ok()) << applied.status();
-    ASSERT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
-    EXPECT_EQ(applied->reverts_in_ms(), 300000u);
+    const ApplyResult applied = Got(Apply());
+    ASSERT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.error();
+    EXPECT_EQ(applied.reverts_in_ms(), 300000u);
     applied_ = scenario_->State();
     ASSERT_NE(applied_, before_);
   }
@@ -75,7 +66,7 @@ class ApplierConfirmTest : public ::testing::Test {
         << (*recovered)[0].ShortDebugString();
     EXPECT_TRUE((*recovered)[0].not_confirmed());
     EXPECT_THAT((*recovered)[0].error(),
-                HasSubstr("it was not confirmed in time"));
+                HasSubstr(Say("msg-step-not-confirmed")));
     EXPECT_EQ(scenario_->State(), before_);
     return true;
   }
@@ -86,6 +77,10 @@ class ApplierConfirmTest : public ::testing::Test {
   std::vector<DeviceUser> users_;
   std::unique_ptr<Applier> applier_;
 };
+
+std::string NotWaiting(const char* why) {
+  return Say("msg-step-does-not-wait", "a1", Worded(why));
+}
 
 TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
   MustApply();
@@ -109,47 +104,38 @@ TEST_F(ApplierConfirmTest, GoesBackAlsoInAProcessThatStartsLater) {
 TEST_F(ApplierConfirmTest, StaysOnceItIsConfirmed) {
   MustApply();
   for (int i = 0; i < 2; ++i) {
-    const auto confirmed = Confirm();
-    ASSERT_TRUE(confirmed.ok()) << confirmed.status();
-    EXPECT_EQ(confirmed->outcome(), ApplyResult::APPLIED);
-    EXPECT_EQ(confirmed->reverts_in_ms(), 0u);
+    const ApplyResult confirmed = Got(Confirm());
+    EXPECT_EQ(confirmed.outcome(), ApplyResult::APPLIED);
+    EXPECT_EQ(confirmed.reverts_in_ms(), 0u);
   }
   machine().PowerCycle();
   Restart();
   clock().Advance(absl::Hours(1000));
   EXPECT_FALSE(Reverts());
   EXPECT_THAT(std::string(Confirm(kWithin).status().message()),
-              HasSubstr("it was confirmed before"));
+              HasSubstr(NotWaiting("plan-say-was-confirmed")));
 }
 
 TEST_F(ApplierConfirmTest, ConfirmsNothingThatDoesNotWait) {
   EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(Apply("a1", absl::ZeroDuration()).ok());
-  EXPECT_THAT(std::string(Confirm().status().message()),
-              HasSubstr("it stays without a confirmation"));
-  RollbackRequest rollback;
-  rollback.apply_id = "a1";
-  ASSERT_TRUE(applier_->Rollback(rollback).ok());
-  EXPECT_THAT(std::string(Confirm().status().message()),
-              HasSubstr("it was undone or rolled back"));
+  EXPECT_THAT(Confirm().status(), HasText(NotWaiting("plan-say-stays")));
+  ASSERT_TRUE(applier_->Rollback(RollbackOf("a1")).ok());
+  EXPECT_THAT(Confirm().status(), HasText(NotWaiting("plan-say-was-undone")));
 }
 
 TEST_F(ApplierConfirmTest, ConfirmsNothingWhoseDeadlineHasPassed) {
   MustApply();
   clock().Advance(kWithin);
-  const absl::Status late = Confirm().status();
-  EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(late.message()),
-              HasSubstr("its deadline has passed, so it rolls back"));
+  EXPECT_THAT(std::string(Confirm().status().message()),
+              HasSubstr(NotWaiting("plan-say-deadline-passed")));
   EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
   MustApply();
   machine().files().SetFreeBytes(10);
-  const absl::Status full = Confirm().status();
-  EXPECT_THAT(std::string(full.message()),
-              HasSubstr("not in the journal, so it rolls back as before"));
+  EXPECT_THAT(Confirm().status(), HasText(Say("msg-step-not-in-journal", "")));
   machine().files().SetFreeBytes(std::nullopt);
   Restart();
   clock().Advance(kWithin);
@@ -174,17 +160,14 @@ TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
 TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
   MustApply();
   clock().Advance(absl::Minutes(4));
-  const auto extended = Confirm(absl::Minutes(10));
-  ASSERT_TRUE(extended.ok()) << extended.status();
-  EXPECT_EQ(extended->reverts_in_ms(), 11 * 60 * 1000u);
+  EXPECT_EQ(Got(Confirm(absl::Minutes(10))).reverts_in_ms(), 11 * 60 * 1000u);
   clock().Advance(absl::Minutes(10));
   EXPECT_FALSE(Reverts());
   const absl::Status over = Confirm(absl::Hours(24)).status();
   EXPECT_EQ(over.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(over.message()), HasSubstr("expected at most 24h"));
   // Thousands of extensions would make the journal too long to be read.
-  EXPECT_EQ(Confirm(absl::Seconds(59)).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(Confirm(absl::Seconds(59)).status()));
   clock().Advance(absl::Minutes(1));
   EXPECT_TRUE(Reverts());
 }
@@ -193,21 +176,16 @@ TEST_F(ApplierConfirmTest, LetsNothingElseBeginMeanwhile) {
   MustApply();
   clock().Advance(absl::Minutes(1));
   machine().sysctl()[kSomaxconnKey] = "128";
-  const absl::Status second = Apply("a2").status();
-  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(second.message()),
-              AllOf(HasSubstr("apply a1 of ada waits to be confirmed"),
-                    HasSubstr("rolls back in 4m")));
+  EXPECT_THAT(Apply("a2"),
+              Fails(absl::StatusCode::kFailedPrecondition,
+                    HasText(Say("msg-step-other-waits", "a1", "ada", "4m"))));
 }
 
 TEST_F(ApplierConfirmTest, CanBeRolledBackInsteadAndThenWaitsNoMore) {
   MustApply();
-  RollbackRequest rollback;
-  rollback.apply_id = "a1";
-  const auto taken_back = applier_->Rollback(rollback);
-  ASSERT_TRUE(taken_back.ok()) << taken_back.status();
-  EXPECT_EQ(taken_back->outcome(), ApplyResult::ROLLED_BACK);
-  EXPECT_FALSE(taken_back->not_confirmed());
+  const ApplyResult taken_back = Got(applier_->Rollback(RollbackOf("a1")));
+  EXPECT_EQ(taken_back.outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_FALSE(taken_back.not_confirmed());
   clock().Advance(kWithin);
   EXPECT_TRUE(applier_->Recover()->empty());
   EXPECT_TRUE(Apply("a2").ok());
@@ -215,10 +193,9 @@ TEST_F(ApplierConfirmTest, CanBeRolledBackInsteadAndThenWaitsNoMore) {
 
 TEST_F(ApplierConfirmTest, OneThatFailsIsUndoneAndWaitsForNothing) {
   machine().firewall(UFW).ignores_commands = true;
-  const auto failed = Apply();
-  ASSERT_TRUE(failed.ok()) << failed.status();
-  EXPECT_EQ(failed->outcome(), ApplyResult::UNDONE);
-  EXPECT_EQ(failed->reverts_in_ms(), 0u);
+  const ApplyResult failed = Got(Apply());
+  EXPECT_EQ(failed.outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(failed.reverts_in_ms(), 0u);
   clock().Advance(kWithin);
   EXPECT_TRUE(applier_->Recover()->empty());
 }
@@ -271,12 +248,10 @@ TEST_F(ApplierConfirmTest, GoesBackUnderAJobThatUsesADeviceAndNamesIt) {
   MustApply();
   users_ = {{1, 4711, "python"}};
   clock().Advance(kWithin);
-  const auto back = applier_->Recover();
-  ASSERT_TRUE(back.ok()) << back.status();
-  ASSERT_EQ(back->size(), 1u);
-  EXPECT_EQ((*back)[0].outcome(), ApplyResult::ROLLED_BACK);
-  EXPECT_THAT((*back)[0].forced(),
-              ElementsAre("device 1 is in use by process 4711 (python)"));
+  const ApplyResult back = OnlyOne(applier_->Recover());
+  EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_THAT(back.forced(),
+              ElementsAre(Say("plan-say-in-use", 1, 4711, "python")));
   EXPECT_EQ(scenario_->State(), before_);
   EXPECT_FALSE(Confirm().ok());
 }
@@ -289,10 +264,7 @@ TEST_F(ApplierConfirmTest, RefusesADeadlineOverADay) {
 
 TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
   ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
-  const absl::Status status = Apply().status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("the boot ID is not known"));
+  EXPECT_THAT(Apply().status(), HasText(Say("msg-step-boot-not-known")));
   EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());
 }
 

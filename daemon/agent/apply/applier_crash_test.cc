@@ -3,6 +3,7 @@
 // host is exactly as before or exactly as planned.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -18,23 +19,32 @@
 namespace clusterd {
 namespace {
 
-// Crashes at every effect; with AddressSanitizer, where that takes twenty
-// minutes of CPU time, at a seventh of them.
+// Crashes at every effect, the last included; with AddressSanitizer, where that
+// takes twenty minutes of CPU time, at a seventh of them.
 #if defined(__clang__)
 constexpr size_t kEvery = __has_feature(address_sanitizer) ? 7 : 1;
 #else
 constexpr size_t kEvery = 1;
 #endif
 
-// Includes the last effect.
-size_t FirstOf(const std::vector<std::string>& effects) {
-  return (effects.size() - 1) % kEvery;
-}
-
 using State = std::map<std::string, std::string>;
 
-constexpr CrashPoint kPoints[] = {CrashPoint::kBefore, CrashPoint::kDuring,
-                                  CrashPoint::kAfter};
+// Crashes at each of these effects, before it, in it and after it.
+void ForEachCrash(const std::vector<std::string>& effects,
+                  const std::string& of,
+                  const std::function<void(size_t, CrashPoint)>& crash,
+                  size_t every = kEvery) {
+  for (size_t i = (effects.size() - 1) % every; i < effects.size();
+       i += every) {
+    for (const CrashPoint point :
+         {CrashPoint::kBefore, CrashPoint::kDuring, CrashPoint::kAfter}) {
+      SCOPED_TRACE(absl::StrCat(of, ", effect ", i, " (", effects[i],
+                                "), point ", static_cast<int>(point)));
+      crash(i, point);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
 
 // The keys in which two states differ, for a readable failure.
 std::string Difference(const State& now, const State& expected) {
@@ -79,9 +89,6 @@ Expected RunToTheEnd(const NamedScenario& named) {
 // Applies until the effect, crashes, and starts again.
 void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
                           size_t effect, CrashPoint point, bool power_fails) {
-  SCOPED_TRACE(absl::StrCat(named.name, ", effect ", effect, " (",
-                            expected.effects[effect], "), point ",
-                            static_cast<int>(point)));
   auto scenario = named.make();
   EffectLog log;
   log.CrashAt(effect, point);
@@ -93,13 +100,13 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
   const auto recovered = applier->Recover();
   ASSERT_TRUE(recovered.ok()) << recovered.status();
   for (const ApplyResult& result : *recovered) {
-    EXPECT_EQ(result.outcome(), ApplyResult::UNDONE)
+    ASSERT_EQ(result.outcome(), ApplyResult::UNDONE)
         << result.ShortDebugString();
   }
   const State now = scenario->State();
   // The plan's state is right only if the journal had it before the end.
   if (recovered->empty() && now == expected.planned) return;
-  EXPECT_EQ(Difference(now, expected.before), "");
+  ASSERT_EQ(Difference(now, expected.before), "");
 }
 
 TEST(ApplierCrashTest, PlansOfTheScenariosSetAndRewriteEverySetting) {
@@ -133,13 +140,10 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverApplyIsKilled) {
   for (const NamedScenario& named : AllScenarios()) {
     const Expected expected = RunToTheEnd(named);
     ASSERT_NE(expected.before, expected.planned);
-    for (size_t i = FirstOf(expected.effects); i < expected.effects.size();
-         i += kEvery) {
-      for (const CrashPoint point : kPoints) {
-        CrashApplyAndRecover(named, expected, i, point, false);
-        if (HasFailure()) return;
-      }
-    }
+    ForEachCrash(expected.effects, named.name, [&](size_t i, CrashPoint point) {
+      CrashApplyAndRecover(named, expected, i, point, false);
+    });
+    if (HasFailure()) return;
   }
 }
 
@@ -147,13 +151,9 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
   // Live settings and files agree here, so a reboot alone changes nothing.
   const NamedScenario named = {"open ufw", &OpenUfwScenario};
   const Expected expected = RunToTheEnd(named);
-  for (size_t i = FirstOf(expected.effects); i < expected.effects.size();
-       i += kEvery) {
-    for (const CrashPoint point : kPoints) {
-      CrashApplyAndRecover(named, expected, i, point, true);
-      if (HasFailure()) return;
-    }
-  }
+  ForEachCrash(expected.effects, named.name, [&](size_t i, CrashPoint point) {
+    CrashApplyAndRecover(named, expected, i, point, true);
+  });
 }
 
 enum class PowerFails { kNever, kWithTheSecondCrash, kAfterwards };
@@ -179,28 +179,23 @@ void CrashRecoveryAndRecover(const NamedScenario& named,
   crash_apply(first.get());
   ASSERT_TRUE(first->MakeApplier(&whole)->Recover().ok());
   ASSERT_GT(whole.effects().size(), 10u);
-  for (size_t i = FirstOf(whole.effects()); i < whole.effects().size();
-       i += kEvery) {
-    for (const CrashPoint point : kPoints) {
-      SCOPED_TRACE(absl::StrCat(named.name, ", recovery effect ", i, " (",
-                                whole.effects()[i], "), point ",
-                                static_cast<int>(point)));
-      auto scenario = named.make();
-      crash_apply(scenario.get());
-      EffectLog log;
-      log.CrashAt(i, point);
-      (void)scenario->MakeApplier(&log)->Recover();
-      if (power_fails == PowerFails::kWithTheSecondCrash) {
-        scenario->machine.PowerCycle();
-      }
-      const auto recovered = scenario->MakeApplier()->Recover();
-      ASSERT_TRUE(recovered.ok()) << recovered.status();
-      if (power_fails == PowerFails::kAfterwards) {
-        scenario->machine.PowerCycle();
-      }
-      ASSERT_EQ(Difference(scenario->State(), expected.before), "");
-    }
-  }
+  ForEachCrash(whole.effects(), named.name + ", recovery",
+               [&](size_t i, CrashPoint point) {
+                 auto scenario = named.make();
+                 crash_apply(scenario.get());
+                 EffectLog log;
+                 log.CrashAt(i, point);
+                 (void)scenario->MakeApplier(&log)->Recover();
+                 if (power_fails == PowerFails::kWithTheSecondCrash) {
+                   scenario->machine.PowerCycle();
+                 }
+                 const auto recovered = scenario->MakeApplier()->Recover();
+                 ASSERT_TRUE(recovered.ok()) << recovered.status();
+                 if (power_fails == PowerFails::kAfterwards) {
+                   scenario->machine.PowerCycle();
+                 }
+                 ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+               });
 }
 
 TEST(ApplierCrashTest, RecoveryMayBeKilledAnywhereAndIsFinishedByTheNext) {
@@ -228,40 +223,30 @@ TEST(ApplierCrashTest, WhatWasAppliedSurvivesAPowerCut) {
 TEST(ApplierCrashTest, RollbackMayBeKilledAnywhereAndIsFinishedByTheNext) {
   for (const NamedScenario& named : AllScenarios()) {
     const Expected expected = RunToTheEnd(named);
-    RollbackRequest rollback;
-    rollback.apply_id = "a1";
+    const RollbackRequest rollback = RollbackOf("a1");
     const auto apply = [](Scenario* scenario) {
-      const auto result =
-          scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
-      ASSERT_EQ(result->outcome(), ApplyResult::APPLIED);
+      ASSERT_EQ(scenario->Apply()->outcome(), ApplyResult::APPLIED);
     };
     EffectLog whole;
     auto first = named.make();
     apply(first.get());
-    const auto rolled_back = first->MakeApplier(&whole)->Rollback(rollback);
-    ASSERT_TRUE(rolled_back.ok()) << rolled_back.status();
-    EXPECT_EQ(rolled_back->outcome(), ApplyResult::ROLLED_BACK)
-        << rolled_back->ShortDebugString();
+    EXPECT_EQ(Got(first->MakeApplier(&whole)->Rollback(rollback)).outcome(),
+              ApplyResult::ROLLED_BACK);
     EXPECT_EQ(Difference(first->State(), expected.before), "");
-    for (size_t i = FirstOf(whole.effects()); i < whole.effects().size();
-         i += kEvery) {
-      for (const CrashPoint point : kPoints) {
-        SCOPED_TRACE(absl::StrCat(named.name, ", rollback effect ", i, " (",
-                                  whole.effects()[i], "), point ",
-                                  static_cast<int>(point)));
-        auto scenario = named.make();
-        apply(scenario.get());
-        EffectLog log;
-        log.CrashAt(i, point);
-        (void)scenario->MakeApplier(&log)->Rollback(rollback);
-        const auto recovered = scenario->MakeApplier()->Recover();
-        ASSERT_TRUE(recovered.ok()) << recovered.status();
-        const State now = scenario->State();
-        // A rollback has begun only once the journal says so.
-        if (now == expected.planned && recovered->empty()) continue;
-        ASSERT_EQ(Difference(now, expected.before), "");
-      }
-    }
+    ForEachCrash(whole.effects(), named.name + ", rollback",
+                 [&](size_t i, CrashPoint point) {
+                   auto scenario = named.make();
+                   apply(scenario.get());
+                   EffectLog log;
+                   log.CrashAt(i, point);
+                   (void)scenario->MakeApplier(&log)->Rollback(rollback);
+                   const auto recovered = scenario->MakeApplier()->Recover();
+                   ASSERT_TRUE(recovered.ok()) << recovered.status();
+                   const State now = scenario->State();
+                   // A rollback has begun only once the journal says so.
+                   if (now == expected.planned && recovered->empty()) return;
+                   ASSERT_EQ(Difference(now, expected.before), "");
+                 });
   }
 }
 
@@ -276,22 +261,16 @@ TEST(ApplierCrashTest, UndoOfAFailedStepMayBeKilledAnywhere) {
   };
   EffectLog whole;
   auto first = named.make();
-  const auto failed = apply(first.get(), &whole);
-  ASSERT_TRUE(failed.ok());
-  ASSERT_EQ(failed->outcome(), ApplyResult::UNDONE) << failed->error();
-  for (size_t i = FirstOf(whole.effects()); i < whole.effects().size();
-       i += kEvery) {
-    for (const CrashPoint point : kPoints) {
-      SCOPED_TRACE(absl::StrCat("effect ", i, " (", whole.effects()[i],
-                                "), point ", static_cast<int>(point)));
-      auto scenario = named.make();
-      EffectLog log;
-      log.CrashAt(i, point);
-      (void)apply(scenario.get(), &log);
-      ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
-      ASSERT_EQ(Difference(scenario->State(), expected.before), "");
-    }
-  }
+  const auto failed = apply(first.get(), &whole).value();
+  ASSERT_EQ(failed.outcome(), ApplyResult::UNDONE) << failed.error();
+  ForEachCrash(whole.effects(), "undo", [&](size_t i, CrashPoint point) {
+    auto scenario = named.make();
+    EffectLog log;
+    log.CrashAt(i, point);
+    (void)apply(scenario.get(), &log);
+    ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+    ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+  });
 }
 
 constexpr absl::Duration kWithin = absl::Minutes(5);
@@ -303,9 +282,9 @@ ApplyRequest Waiting(Scenario* scenario) {
 }
 
 void ApplyWaiting(Scenario* scenario) {
-  const auto result = scenario->MakeApplier()->Apply(Waiting(scenario));
-  ASSERT_TRUE(result.ok()) << result.status();
-  ASSERT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+  const ApplyResult result =
+      Got(scenario->MakeApplier()->Apply(Waiting(scenario)));
+  ASSERT_EQ(result.outcome(), ApplyResult::APPLIED) << result.error();
 }
 
 TEST(ApplierCrashTest, WhatWaitsGoesBackAtItsDeadlineWhereverApplyIsKilled) {
@@ -313,30 +292,24 @@ TEST(ApplierCrashTest, WhatWaitsGoesBackAtItsDeadlineWhereverApplyIsKilled) {
     const Expected expected = RunToTheEnd({"open ufw", &OpenUfwScenario});
     EffectLog whole;
     auto first = OpenUfwScenario();
-    const ApplyRequest request = Waiting(first.get());
-    ASSERT_TRUE(first->MakeApplier(&whole)->Apply(request).ok());
+    ASSERT_TRUE(first->MakeApplier(&whole)->Apply(Waiting(first.get())).ok());
     int waited = 0;
-    for (size_t i = FirstOf(whole.effects()); i < whole.effects().size();
-         i += kEvery) {
-      for (const CrashPoint point : kPoints) {
-        SCOPED_TRACE(absl::StrCat("effect ", i, " (", whole.effects()[i],
-                                  "), point ", static_cast<int>(point)));
-        auto scenario = OpenUfwScenario();
-        EffectLog log;
-        log.CrashAt(i, point);
-        (void)scenario->MakeApplier(&log)->Apply(Waiting(scenario.get()));
-        if (power_fails) scenario->machine.PowerCycle();
-        ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
-        if (scenario->State() == expected.planned) {
-          ++waited;
-        } else {
-          ASSERT_EQ(Difference(scenario->State(), expected.before), "");
-        }
-        scenario->clock.Advance(kWithin);
-        ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+    ForEachCrash(whole.effects(), "wait", [&](size_t i, CrashPoint point) {
+      auto scenario = OpenUfwScenario();
+      EffectLog log;
+      log.CrashAt(i, point);
+      (void)scenario->MakeApplier(&log)->Apply(Waiting(scenario.get()));
+      if (power_fails) scenario->machine.PowerCycle();
+      ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+      if (scenario->State() == expected.planned) {
+        ++waited;
+      } else {
         ASSERT_EQ(Difference(scenario->State(), expected.before), "");
       }
-    }
+      scenario->clock.Advance(kWithin);
+      ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+      ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+    });
     EXPECT_GT(waited, 0);
   }
 }
@@ -348,31 +321,25 @@ TEST(ApplierCrashTest, GoingBackMayBeKilledAnywhereAndIsFinishedByTheNext) {
     auto first = named.make();
     ApplyWaiting(first.get());
     first->clock.Advance(kWithin);
-    const auto gone_back = first->MakeApplier(&whole)->Recover();
-    ASSERT_TRUE(gone_back.ok()) << gone_back.status();
-    ASSERT_EQ(gone_back->size(), 1u);
-    EXPECT_EQ((*gone_back)[0].outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(OnlyOne(first->MakeApplier(&whole)->Recover()).outcome(),
+              ApplyResult::ROLLED_BACK);
     EXPECT_EQ(Difference(first->State(), expected.before), "");
-    for (size_t i = FirstOf(whole.effects()); i < whole.effects().size();
-         i += kEvery) {
-      for (const CrashPoint point : kPoints) {
-        SCOPED_TRACE(absl::StrCat(named.name, ", effect ", i, " (",
-                                  whole.effects()[i], "), point ",
-                                  static_cast<int>(point)));
-        auto scenario = named.make();
-        ApplyWaiting(scenario.get());
-        scenario->clock.Advance(kWithin);
-        EffectLog log;
-        log.CrashAt(i, point);
-        (void)scenario->MakeApplier(&log)->Recover();
-        const auto recovered = scenario->MakeApplier()->Recover();
-        ASSERT_TRUE(recovered.ok()) << recovered.status();
-        for (const ApplyResult& result : *recovered) {
-          EXPECT_TRUE(result.not_confirmed()) << result.ShortDebugString();
-        }
-        ASSERT_EQ(Difference(scenario->State(), expected.before), "");
-      }
-    }
+    ForEachCrash(
+        whole.effects(), named.name + ", going back",
+        [&](size_t i, CrashPoint point) {
+          auto scenario = named.make();
+          ApplyWaiting(scenario.get());
+          scenario->clock.Advance(kWithin);
+          EffectLog log;
+          log.CrashAt(i, point);
+          (void)scenario->MakeApplier(&log)->Recover();
+          const auto recovered = scenario->MakeApplier()->Recover();
+          ASSERT_TRUE(recovered.ok()) << recovered.status();
+          for (const ApplyResult& result : *recovered) {
+            EXPECT_TRUE(result.not_confirmed()) << result.ShortDebugString();
+          }
+          ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+        });
   }
 }
 
@@ -385,23 +352,22 @@ TEST(ApplierCrashTest, AConfirmationThatIsKilledHoldsOrDoesNot) {
   confirm.apply_id = "a1";
   ASSERT_TRUE(first->MakeApplier(&whole)->Confirm(confirm).ok());
   std::set<bool> held;
-  for (size_t i = 0; i < whole.effects().size(); ++i) {
-    for (const CrashPoint point : kPoints) {
-      SCOPED_TRACE(absl::StrCat("effect ", i, " (", whole.effects()[i],
-                                "), point ", static_cast<int>(point)));
-      auto scenario = OpenUfwScenario();
-      ApplyWaiting(scenario.get());
-      EffectLog log;
-      log.CrashAt(i, point);
-      EXPECT_FALSE(scenario->MakeApplier(&log)->Confirm(confirm).ok());
-      scenario->machine.PowerCycle();
-      scenario->clock.Advance(kWithin);
-      ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
-      held.insert(scenario->State() == expected.planned);
-      if (scenario->State() == expected.planned) continue;
-      ASSERT_EQ(Difference(scenario->State(), expected.before), "");
-    }
-  }
+  ForEachCrash(
+      whole.effects(), "confirm",
+      [&](size_t i, CrashPoint point) {
+        auto scenario = OpenUfwScenario();
+        ApplyWaiting(scenario.get());
+        EffectLog log;
+        log.CrashAt(i, point);
+        EXPECT_FALSE(scenario->MakeApplier(&log)->Confirm(confirm).ok());
+        scenario->machine.PowerCycle();
+        scenario->clock.Advance(kWithin);
+        ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+        held.insert(scenario->State() == expected.planned);
+        if (scenario->State() == expected.planned) return;
+        ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+      },
+      /*every=*/1);
   EXPECT_EQ(held.size(), 2u);
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "tests/support/apply/apply_scenarios.h"
 
@@ -23,18 +24,8 @@ const absl::Status& NoSpace() {
 }
 
 std::unique_ptr<Scenario> Applied(std::unique_ptr<Scenario> scenario) {
-  const auto result =
-      scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
-  EXPECT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
   return scenario;
-}
-
-absl::StatusOr<ApplyResult> Rollback(Scenario* scenario, bool force = false) {
-  RollbackRequest request;
-  request.apply_id = "a1";
-  request.force = force;
-  return scenario->MakeApplier()->Rollback(request);
 }
 
 void AddLine(Scenario* scenario, const std::string& path,
@@ -49,16 +40,13 @@ TEST(ApplierUndoTest, RecoveryUndoesWhenTheJournalCannotGrow) {
   ASSERT_NE(scenario->State(), before);
   FakeFileSystem& files = scenario->machine.files();
   files.FailChanges(kJournal, NoSpace());
-  const auto recovered = scenario->MakeApplier()->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  ASSERT_EQ(recovered->size(), 1u);
-  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE)
-      << (*recovered)[0].ShortDebugString();
-  EXPECT_TRUE(absl::StrContains((*recovered)[0].error(),
-                                "the journal could not be closed"))
-      << (*recovered)[0].error();
+  const ApplyResult recovered = OnlyOne(scenario->MakeApplier()->Recover());
+  EXPECT_EQ(recovered.outcome(), ApplyResult::UNDONE)
+      << recovered.ShortDebugString();
+  EXPECT_TRUE(absl::StrContains(recovered.error(),
+                                Say("msg-step-journal-not-closed", "")))
+      << recovered.error();
   EXPECT_EQ(scenario->State(), before);
-
   // The journal is not closed, so the next start finds it again.
   files.FailChanges(kJournal, absl::OkStatus());
   ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
@@ -73,12 +61,9 @@ TEST(ApplierUndoTest, RecoveryOnAFullDiskUndoesWhatNeedsNoRoom) {
   ASSERT_NE(machine.sysctl(), untouched->machine.sysctl());
   ASSERT_NE(machine.device(1).gateway, untouched->machine.device(1).gateway);
   machine.files().SetFreeBytes(0);
-  const auto recovered = scenario->MakeApplier()->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  ASSERT_EQ(recovered->size(), 1u);
+  ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
   EXPECT_EQ(machine.sysctl(), untouched->machine.sysctl());
   EXPECT_EQ(machine.device(1).gateway, untouched->machine.device(1).gateway);
-
   machine.files().SetFreeBytes(std::nullopt);
   ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
   EXPECT_EQ(scenario->State(), untouched->State());
@@ -89,16 +74,12 @@ TEST(ApplierUndoTest, RecoveryEndsARollbackWhenTheJournalCannotGrow) {
   auto scenario = Applied(OpenUfwScenario());
   EffectLog log;
   log.CrashAt(2, CrashPoint::kAfter);
-  RollbackRequest request;
-  request.apply_id = "a1";
-  (void)scenario->MakeApplier(&log)->Rollback(request);
+  (void)scenario->MakeApplier(&log)->Rollback(RollbackOf("a1"));
   ASSERT_TRUE(log.dead());
   ASSERT_NE(scenario->State(), before);
   scenario->machine.files().FailChanges(kJournal, NoSpace());
-  const auto recovered = scenario->MakeApplier()->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  ASSERT_EQ(recovered->size(), 1u);
-  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(OnlyOne(scenario->MakeApplier()->Recover()).outcome(),
+            ApplyResult::ROLLED_BACK);
   EXPECT_EQ(scenario->State(), before);
 }
 
@@ -106,7 +87,7 @@ TEST(ApplierUndoTest, ARollbackDoesNotBeginWithoutItsJournal) {
   auto scenario = Applied(OpenUfwScenario());
   const auto applied = scenario->State();
   scenario->machine.files().FailChanges(kJournal, NoSpace());
-  const auto refused = Rollback(scenario.get());
+  const auto refused = scenario->Rollback();
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
   EXPECT_EQ(scenario->State(), applied);
 }
@@ -125,19 +106,17 @@ TEST(ApplierUndoTest, RefusesToRollBackOverWhatSomebodyAdded) {
     scenario = Applied(std::move(scenario));
     AddLine(scenario.get(), each.path, "443:443/tcp from 10.9.0.0/16\n");
     const auto changed = scenario->State();
-    const auto refused = Rollback(scenario.get());
+    const auto refused = scenario->Rollback();
     EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
     EXPECT_TRUE(absl::StrContains(refused.status().message(),
                                   absl::StrCat(each.path, ": SHA-256")))
         << refused.status();
     EXPECT_EQ(scenario->State(), changed);
-
-    const auto forced = Rollback(scenario.get(), true);
-    ASSERT_TRUE(forced.ok()) << forced.status();
-    EXPECT_EQ(forced->outcome(), ApplyResult::ROLLED_BACK)
-        << forced->ShortDebugString();
-    ASSERT_EQ(forced->forced_size(), 1);
-    EXPECT_TRUE(absl::StrContains(forced->forced(0), each.path));
+    const ApplyResult forced = Got(scenario->Rollback(/*force=*/true));
+    EXPECT_EQ(forced.outcome(), ApplyResult::ROLLED_BACK)
+        << forced.ShortDebugString();
+    ASSERT_EQ(forced.forced_size(), 1);
+    EXPECT_TRUE(absl::StrContains(forced.forced(0), each.path));
     EXPECT_EQ(scenario->State(), before);
   }
 }

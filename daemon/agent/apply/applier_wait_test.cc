@@ -6,27 +6,25 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // The crashed host, and the processes that use its devices.
 class ApplierWaitTest : public ::testing::Test {
  protected:
   ApplierWaitTest() {
-    ApplierOptions options;
-    options.host = kScenarioHost;
-    options.state_folder = kScenarioStateFolder;
     applier_ = std::make_unique<Applier>(
-        options, scenario_->Access(), [] { return HostAllows(); },
+        ScenarioOptions(), scenario_->Access(), [] { return HostAllows(); },
         [this] { return users_; });
   }
 
@@ -58,17 +56,13 @@ class ApplierWaitTest : public ::testing::Test {
 
 // Otherwise a user who may open a device would keep the host half applied.
 TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
-  const auto recovered = applier_->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  ASSERT_EQ(recovered->size(), 1u);
-  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE);
-  EXPECT_EQ((*recovered)[0].host(), kScenarioHost);
-  EXPECT_THAT((*recovered)[0].forced(),
-              ElementsAre("device 1 is in use by process 4711 (python)"));
+  const ApplyResult recovered = OnlyOne(applier_->Recover());
+  EXPECT_EQ(recovered.outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(recovered.host(), kScenarioHost);
+  EXPECT_THAT(recovered.forced(),
+              ElementsAre(Say("plan-say-in-use", 1, 4711, "python")));
   EXPECT_EQ(scenario_->State(), untouched_->State());
-  const auto states = applier_->ListApplies();
-  ASSERT_TRUE(states.ok()) << states.status();
-  EXPECT_EQ((*states)[0].end.forced_size(), 1);
+  EXPECT_EQ(applier_->ListApplies().value()[0].end.forced_size(), 1);
 }
 
 // Users decide how many processes and open files there are to search, so
@@ -80,22 +74,16 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
     SCOPED_TRACE(cannot);
     const auto scenario = AlmostAppliedScenario();
     std::map<std::string, std::string> seen;
-    ApplierOptions options;
-    options.host = kScenarioHost;
-    options.state_folder = kScenarioStateFolder;
     Applier applier(
-        options, scenario->Access(), [] { return HostAllows(); },
+        ScenarioOptions(), scenario->Access(), [] { return HostAllows(); },
         [&]() -> absl::StatusOr<std::vector<DeviceUser>> {
           seen = scenario->State();
           return cannot;
         });
-    const auto recovered = applier.Recover();
-    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    const auto recovered = applier.Recover().value();
     EXPECT_EQ(seen, untouched_->State());
-    EXPECT_THAT((*recovered)[0].forced(),
-                ElementsAre(absl::StrCat("whether a process uses its devices "
-                                         "is not known: ",
-                                         cannot.message())));
+    EXPECT_THAT(recovered[0].forced(),
+                ElementsAre(Say("plan-say-users-not-known", cannot.message())));
   }
 }
 
@@ -103,10 +91,9 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
 TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
   users_ = std::vector<DeviceUser>();
   machine().files().SetLockedElsewhere("/etc/hccn.conf", true);
-  const auto recovered = applier_->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE)
-      << (*recovered)[0].ShortDebugString();
+  const auto recovered = applier_->Recover().value();
+  EXPECT_EQ(recovered[0].outcome(), ApplyResult::UNDONE)
+      << recovered[0].ShortDebugString();
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 
@@ -118,10 +105,7 @@ TEST_F(ApplierWaitTest, AppliesWhileSomebodyHoldsTheLockOfHccnConf) {
     const auto held = named.make();
     held->machine.files().SetLockedElsewhere("/etc/hccn.conf", true);
     for (Scenario* scenario : {free.get(), held.get()}) {
-      const auto result =
-          scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
-      ASSERT_TRUE(result.ok()) << result.status();
-      EXPECT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+      EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
     }
     EXPECT_EQ(held->State(), free->State());
   }
@@ -130,18 +114,15 @@ TEST_F(ApplierWaitTest, AppliesWhileSomebodyHoldsTheLockOfHccnConf) {
 TEST_F(ApplierWaitTest, TellsWhatItUndidBesideAJournalThatIsDamaged) {
   machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
                         "no journal\n");
-  const absl::Status damaged = Watched();
-  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss) << damaged;
-  EXPECT_THAT(std::string(damaged.message()), HasSubstr("old.journal"));
+  EXPECT_THAT(Watched(),
+              Fails(absl::StatusCode::kDataLoss, HasText("old.journal")));
   EXPECT_THAT(told_, ElementsAre("a1 begins", "a1 UNDONE"));
 }
 
 // A job on a device that the plan does not change.
 TEST_F(ApplierWaitTest, NamesNoJobOnAnotherDevice) {
   users_ = std::vector<DeviceUser>{{7, 4711, "python"}};
-  const auto recovered = applier_->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  EXPECT_EQ((*recovered)[0].forced_size(), 0);
+  EXPECT_EQ(applier_->Recover().value()[0].forced_size(), 0);
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 

@@ -49,15 +49,10 @@ TEST(ConfirmDeadlineTest, GoesByTheWallClockAfterABoot) {
             absl::Minutes(1));
   EXPECT_EQ(Left(Rebooted(kWithin, absl::ZeroDuration())),
             absl::ZeroDuration());
-}
-
-// A machine without a battery starts in 1970.
-TEST(ConfirmDeadlineTest, IsNeverFurtherAfterABootThanItWasAtFirst) {
+  // A machine without a battery starts in 1970: never further than at first.
   EXPECT_EQ(Left(Rebooted(absl::Minutes(4), -absl::Hours(24 * 365 * 50))),
             kWithin);
-}
-
-TEST(ConfirmDeadlineTest, IsNowWhereTheBootCannotBeTold) {
+  // It is now where the boot cannot be told.
   HostTime now = Begin();
   now.boot_id.clear();
   EXPECT_EQ(Left(now), absl::ZeroDuration());

@@ -34,7 +34,7 @@ Words CommandFor(const DeviceSetting& setting, uint32_t device,
 }
 
 // Commands for a map: one for each pair that differs in `now` or in hccn.conf's
-// `stored`. A text that is not a map differs in every pair.
+// `stored`. If a text is not a map, all pairs differ.
 std::vector<Words> CommandsForMap(const DeviceSetting& setting,
                                   const std::string& value,
                                   const std::string& now,
@@ -66,7 +66,7 @@ std::string LiveValue(Machine* machine, const PlanStep& step) {
 }
 
 // Sets the value through the tool; returns the last command's output. `stored`:
-// hccn.conf's value. A map stops after a command that changed nothing.
+// hccn.conf's value. For a map it stops after a command without effect.
 FindingValue Tell(const MutationToken& token, Machine* machine,
                   const DeviceSetting& setting, uint32_t device,
                   const std::string& value, const std::string& stored) {
@@ -91,7 +91,7 @@ FindingValue Name(const PlanStep& step) {
   return OfDevice(step.target().device(), Term(SettingOf(step)->device->words));
 }
 
-// Returns nullopt if device and file are as the step sets them.
+// Returns nullopt if the device and the file have what the step sets.
 std::optional<FindingValue> WhyNotSet(Machine* machine, const PlanStep& step,
                                       const std::string& live) {
   if (live != step.to()) {
@@ -132,8 +132,8 @@ std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
   return lines;
 }
 
-// The device's settings by name, with the reason for unknown ones. Leaves out
-// one that the tool changes only by its own command, unless it is `needed`.
+// The device's settings by name, with the reason for unknown ones. Omits one
+// that the tool changes only with its own command, unless it is `needed`.
 absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
                                         absl::string_view needed) {
   const DeviceFacts facts = machine->reader->ReadDevice(device);
@@ -153,15 +153,15 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
   return values;
 }
 
-// The file's form of the route; nullopt: the file lacks it, and a plan's route
-// alone is no reason to add one.
+// The file's form of the route; nullopt if the file lacks it: a plan's route
+// alone does not add one.
 std::optional<HccnConf::Entry> RouteInConf(absl::string_view conf,
                                            HccnConf::Entry route) {
   const std::string key = HccnConfKey(route.key(), route.device());
   for (absl::string_view line : absl::StrSplit(conf, '\n')) {
     line = absl::StripSuffix(line, "\r");
     if (!absl::ConsumePrefix(&line, absl::StrCat(key, "="))) continue;
-    // The file may have several of these.
+    // The file may have several lines of these.
     if (route.key() == "ip_route" && line != route.value()) continue;
     route.set_value(std::string(line));
     return route;
@@ -176,16 +176,12 @@ std::string RouteLine(const HccnConf::Entry& route) {
 void RestoreRoutes(const MutationToken& token, Machine* machine,
                    const SavedDevice& saved, Said* said) {
   for (const HccnConf::Entry& route : saved.routes()) {
-    // Adds a route whose state is unknown: a missing one breaks a job.
+    // A missing route breaks a job, so add one whose state is unknown.
     if (machine->tool.HasRoute(route).value_or(false)) continue;
     const absl::Status added = machine->tool.AddRoute(token, route);
     (*said)[RouteLine(route)] =
         added.ok() ? FindingValue() : MessageWords(added);
   }
-}
-
-bool IsSaid(const FindingValue& said) {
-  return !said.words().empty() || !said.text().empty();
 }
 
 // "… (`hccn_tool …` …)" with the output of that command, unless it succeeded.
@@ -293,14 +289,14 @@ Said RestoreDevice(const MutationToken& token, Machine* machine,
       said[value.setting()] =
           Tell(token, machine, *setting->device, saved.device(), value.value(),
                value.value());
-      // The address may have dropped other settings. After any other setting
-      // the earlier reading is still good enough.
+      // Setting the address may have dropped other settings. After any other
+      // setting, the earlier reading is still valid.
       auto again = ReadSettings(machine, saved.device(), "");
       if (again.ok() || value.setting() == kAddressSetting) {
         now = std::move(again);
       }
     }
-    // A route needs an address of the subnet that it leads through.
+    // A route needs an address in the subnet through which it leads.
     if (value.setting() == kAddressSetting) {
       RestoreRoutes(token, machine, saved, &said);
     }
@@ -332,7 +328,7 @@ std::vector<FindingValue> DeviceDifferences(Machine* machine,
     if (back.value_or(false)) continue;
     const std::string line = RouteLine(route);
     const auto answer = said.find(line);
-    // No query shows a route of policy routing: only the tool's answer counts.
+    // No query shows policy routes, so only the tool's answer counts.
     if (!back.ok() && answer != said.end() && !IsSaid(answer->second)) continue;
     const FindingValue difference =
         back.ok() ? Worded("plan-say-route-not-back", line)

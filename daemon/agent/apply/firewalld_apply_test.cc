@@ -1,6 +1,7 @@
 // Applies on a firewalld whose running and stored rules differ.
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/agent/apply/applier.h"
 #include "tests/support/apply/apply_scenarios.h"
 
@@ -9,19 +10,24 @@ namespace {
 
 constexpr char kHcclRule[] = "60000:60015/tcp from 192.168.7.22/31";
 
+// Adds or removes this rule where firewalld stores it.
+bool RunPermanently(Scenario* scenario, const char* verb) {
+  Command command;
+  command.argv = {
+      "/usr/bin/firewall-cmd", "--permanent",
+      absl::StrCat("--", verb,
+                   "-rich-rule=rule family=\"ipv4\" source "
+                   "address=\"192.168.7.22/31\" port port=\"60000-60015\" "
+                   "protocol=\"tcp\" accept")};
+  return scenario->machine.Run(command).ok();
+}
+
 // Only this firewall rule differs from the spec.
 std::unique_ptr<Scenario> HcclOpenNowAlone() {
   auto scenario = OpenFirewalldScenario();
-  EXPECT_TRUE(scenario->MakeApplier()
-                  ->Apply(RequestFor(scenario->Plan(), "before"))
-                  .ok());
+  EXPECT_TRUE(scenario->Apply("before").ok());
   EXPECT_TRUE(scenario->Plan().steps().empty());
-  Command remove;
-  remove.argv = {"/usr/bin/firewall-cmd", "--permanent",
-                 "--remove-rich-rule=rule family=\"ipv4\" source "
-                 "address=\"192.168.7.22/31\" port port=\"60000-60015\" "
-                 "protocol=\"tcp\" accept"};
-  EXPECT_TRUE(scenario->machine.Run(remove).ok());
+  EXPECT_TRUE(RunPermanently(scenario.get(), "remove"));
   EXPECT_EQ(scenario->machine.firewall(FIREWALLD).rules.count(kHcclRule), 1u);
   return scenario;
 }
@@ -32,16 +38,9 @@ TEST(FirewalldApplyTest, StoresWhatIsOpenNowAloneAndTakesThatBackAgain) {
   const HostPlan plan = scenario->Plan();
   ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
   EXPECT_EQ(plan.steps(0).target().rule().port().first_port(), 60000u);
-  const auto applied = scenario->MakeApplier()->Apply(RequestFor(plan, "a1"));
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
   EXPECT_TRUE(scenario->Plan().steps().empty());
-
-  RollbackRequest rollback;
-  rollback.apply_id = "a1";
-  const auto back = scenario->MakeApplier()->Rollback(rollback);
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(Got(scenario->Rollback()).outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(scenario->State(), before);
 }
 
@@ -49,10 +48,8 @@ TEST(FirewalldApplyTest, LetsInAfterARebootWhatWasOpenNowAlone) {
   auto lost = HcclOpenNowAlone();
   lost->machine.PowerCycle();
   EXPECT_EQ(lost->machine.firewall(FIREWALLD).rules.count(kHcclRule), 0u);
-
   auto scenario = HcclOpenNowAlone();
-  ASSERT_TRUE(
-      scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1")).ok());
+  ASSERT_TRUE(scenario->Apply().ok());
   scenario->machine.PowerCycle();
   EXPECT_EQ(scenario->machine.firewall(FIREWALLD).rules.count(kHcclRule), 1u);
   EXPECT_TRUE(scenario->Plan().steps().empty());
@@ -62,17 +59,10 @@ TEST(FirewalldApplyTest, LetsRunWhatIsStoredAlone) {
   auto scenario = HcclOpenNowAlone();
   scenario->machine.PowerCycle();
   // The ports are shut both ways now; a person stores them without a reload.
-  Command add;
-  add.argv = {"/usr/bin/firewall-cmd", "--permanent",
-              "--add-rich-rule=rule family=\"ipv4\" source "
-              "address=\"192.168.7.22/31\" port port=\"60000-60015\" "
-              "protocol=\"tcp\" accept"};
-  ASSERT_TRUE(scenario->machine.Run(add).ok());
+  ASSERT_TRUE(RunPermanently(scenario.get(), "add"));
   const HostPlan plan = scenario->Plan();
   ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
-  const auto applied = scenario->MakeApplier()->Apply(RequestFor(plan, "a1"));
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(scenario->machine.firewall(FIREWALLD).rules.count(kHcclRule), 1u);
 }
 

@@ -77,7 +77,7 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
   while (true) {
     const uint64_t offset = text.good_bytes;
     const absl::string_view rest = bytes.substr(offset);
-    // Some file systems leave zeros where the last write did not arrive.
+    // Some file systems leave zeros where the last write was lost.
     if (rest.size() < kHeadBytes || IsZero(rest)) return text;
     const absl::string_view length = rest.substr(0, kLengthBytes);
     if (rest.substr(kLengthBytes, kHeadCheckBytes) !=
@@ -142,8 +142,8 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   if (status.ok()) status = file_->Sync();
   if (!status.ok()) {
     broken_ = status;
-    // The record may be whole in the file although this call fails: the next
-    // start must not trust it. Nothing more can be done if this fails too.
+    // The record may be complete in the file although this call fails, and the
+    // next start must not trust it. If this fails too, nothing else helps.
     (void)file_->Truncate(end_);
     return status;
   }
@@ -251,7 +251,7 @@ absl::StatusOr<std::vector<JournalFolder::Found>> JournalFolder::Read() {
   for (absl::string_view name : names) {
     if (!absl::ConsumeSuffix(&name, kSuffix)) continue;
     const std::string path = PathOf(name);
-    // Does not follow links: a link is not a journal.
+    // Stat does not follow links: a link is not a journal.
     const auto attributes = files_->Stat(path);
     // Another call dropped it, or a person moved it.
     if (absl::IsNotFound(attributes.status())) continue;

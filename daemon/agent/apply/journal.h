@@ -4,8 +4,8 @@
 //   record: 4 bytes length, 8 bytes check of length and offset,
 //           32 bytes SHA-256 of the payload, payload (a JournalEntry)
 // A record that a crash cut off does not count: its effect did not happen. A
-// damaged record with more behind it is an error and never skipped. This header
-// also has the folder of one host's journals.
+// damaged record that is not the last is an error and never skipped. This
+// header also has the folder of one host's journals.
 #ifndef DAEMON_AGENT_APPLY_JOURNAL_H_
 #define DAEMON_AGENT_APPLY_JOURNAL_H_
 
@@ -26,40 +26,40 @@
 namespace clusterd {
 
 inline constexpr size_t kMaxJournalBytes = 256 << 20;
-// Limit of a journal besides its plan: saved files and outcomes of steps.
+// Limit of a journal beyond its plan: saved files and outcomes of steps.
 inline constexpr uint64_t kMaxSavedBytes = 32 << 20;
 
 struct JournalText {
   std::vector<JournalEntry> entries;
-  // End of the good records; a crash cut off the rest.
+  // The end of the good records; a crash lost the rest.
   uint64_t good_bytes = 0;
 };
 
-// DataLoss, with the byte, if a record is damaged and not the last.
+// DataLoss, with the byte, if a record other than the last is damaged.
 // Unimplemented, with the byte, if this version does not know a record's
-// content or may not put it back (journal_contents.h): it skips nothing.
+// content or may not restore it (journal_contents.h): it skips nothing.
 absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes);
 
-// One open journal. One thread.
+// One open journal. For one thread.
 class Journal {
  public:
-  // A new file; the folder is synced. AlreadyExists if there is one.
+  // Makes a file and syncs the folder. AlreadyExists if there is one.
   static absl::StatusOr<std::unique_ptr<Journal>> Create(
       FileSystem* files, const std::string& path);
-  // Reads the file and cuts off a record that a crash left half written. Errors
+  // Reads the file and cuts off a record that a crash left incomplete. Errors
   // as ParseJournal, with the path in front.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(FileSystem* files,
                                                        const std::string& path);
 
-  // The entry is written and synced when this returns OK. Internal, with
-  // nothing written: a text is not UTF-8. After any other error the journal
-  // accepts no more, because the bytes behind the last good record are unknown;
-  // it cuts them off if it can.
+  // Writes and syncs the entry. Internal, with nothing written, if a text is
+  // not UTF-8. After any other error the journal accepts no more entries,
+  // because the bytes after the last good record are unknown; it cuts them off
+  // if it can.
   absl::Status Append(const JournalEntry& entry);
 
   absl::Status AppendEnd(const ApplyResult& result);
 
-  // Everything read and appended.
+  // All entries that were read or appended.
   const std::vector<JournalEntry>& entries() const { return entries_; }
 
  private:
@@ -74,7 +74,7 @@ class Journal {
   absl::Status broken_;
 };
 
-// Summary of the records. `end`: the last one that ended it.
+// Summary of the records. `end` is the last one that ended the apply.
 struct JournalState : EndedApply {
   enum class Phase {
     kEmpty,     // Nothing was begun.
@@ -91,9 +91,9 @@ struct JournalState : EndedApply {
   // The newest deadline, if the apply was to be confirmed.
   std::optional<JournalDeadline> deadline;
   bool confirmed = false;
-  bool not_confirmed = false;  // The last undo came because of that.
+  bool not_confirmed = false;  // The reason for the last undo.
 
-  // Applied, and rolled back at its deadline unless confirmed.
+  // Applied, and will be rolled back at its deadline unless confirmed.
   bool waits() const {
     return phase == Phase::kApplied && deadline.has_value() && !confirmed;
   }
@@ -101,11 +101,11 @@ struct JournalState : EndedApply {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||
            phase == Phase::kRollingBack;
   }
-  // True if it is over and some of it may remain: a rollback has work.
+  // True if it is over but some of it may remain, so that a rollback has work.
   bool in_effect() const;
 };
 
-// Reason of an automatic undo, in the journal: the name of its words.
+// The reason for an automatic undo, as in the journal: the name of its words.
 inline constexpr char kNotConfirmed[] = "msg-step-not-confirmed";
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries);
@@ -131,7 +131,7 @@ class JournalFolder {
  public:
   struct Found {
     std::string apply_id;
-    // DataLoss, naming the path: damaged. Unimplemented: ParseJournal
+    // DataLoss, naming the path: it is damaged. Unimplemented: ParseJournal
     // refuses it. PermissionDenied: others than root could have written it.
     absl::StatusOr<JournalState> state;
   };
@@ -143,22 +143,22 @@ class JournalFolder {
   std::string PathOf(absl::string_view apply_id) const;
 
   // Makes the folder if it is missing, but not its parent. Only the holder of
-  // the lock changes the machine; nullptr: another one holds it.
-  // PermissionDenied, also in Read: others than root can write into the folder
+  // the lock changes the machine; nullptr if another holds it.
+  // PermissionDenied, also in Read, if others than root can write to the folder
   // or its parent.
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
 
-  // Every journal, by its name. NotFound: the folder is missing.
+  // Every journal, by its name. NotFound if the folder is missing.
   absl::StatusOr<std::vector<Found>> Read();
 
-  // The undamaged ones, oldest first, by the id of their name; no folder: none.
+  // The undamaged ones, oldest first, by their names; empty without a folder.
   absl::StatusOr<std::vector<JournalState>> List();
 
   void DropOld(const KeptJournals& kept);
 
-  // Ensures room for the journal of a plan of so many bytes, within `kept`, so
-  // that plans cannot fill the disk: removes fully undone journals, the oldest
-  // first. ResourceExhausted, with the next step, if there is no room.
+  // Ensures room for the journal of a plan of this many bytes, within `kept`,
+  // so that plans cannot fill the disk: removes fully undone journals, the
+  // oldest first. ResourceExhausted, with the next step, if there is no room.
   absl::Status MakeRoom(uint64_t plan_bytes, const KeptJournals& kept);
 
  private:
@@ -168,14 +168,14 @@ class JournalFolder {
   const std::string path_;
 };
 
-// Apply ids, oldest first. `states`: as JournalFolder::List.
+// Ids of applies, oldest first. `states`: as JournalFolder::List.
 std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
                                         const KeptJournals& kept);
 
 // Limit of an outcome's text for people. It quotes programs and files of this
 // host, so it may have any length and encoding. A text that is not UTF-8 can be
-// written but not read back: it would damage a journal or end the stream at
-// every attach. A controller accepts no text over 16 KiB.
+// written but not read again: it would damage a journal or end the stream at
+// every attach. A controller rejects texts over 16 KiB.
 inline constexpr size_t kMaxOutcomeTextBytes = 2048;
 
 // Printable ASCII, at most about four times kMaxOutcomeTextBytes. Other bytes

@@ -33,7 +33,7 @@ using google::protobuf::Reflection;
 
 constexpr size_t kMaxValueBytes = 4096;
 
-// Checks one value of a field; `at` is its index in a repeated one, or -1.
+// Checks one value of a field; `at` is its index if it is repeated, or -1.
 std::string UnknownIn(const Message& message, const FieldDescriptor& field,
                       int at) {
   const Reflection& reflection = *message.GetReflection();
@@ -59,7 +59,7 @@ absl::Status NotOurs(absl::string_view what, absl::string_view value,
                             expected);
 }
 
-// A value becomes words of a command line, split at "/".
+// A value, split at "/", becomes words of a command line.
 bool IsWord(absl::string_view value) {
   return value.size() <= kMaxValueBytes &&
          absl::c_all_of(

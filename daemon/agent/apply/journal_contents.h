@@ -1,5 +1,5 @@
 // The content that a journal may have. A journal is data found at start, and
-// its saved values are put back as root. So it may name only what an apply of
+// its saved values are restored as root. So it may name only what an apply of
 // this version saves, and an undo never skips what this version does not know.
 #ifndef DAEMON_AGENT_APPLY_JOURNAL_CONTENTS_H_
 #define DAEMON_AGENT_APPLY_JOURNAL_CONTENTS_H_
@@ -23,14 +23,14 @@ namespace clusterd {
 //                                                total that was given
 //   boot id unknown                              now
 // So a wall clock set forward triggers no early rollback, and one set back
-// blocks none for ever.
+// blocks none forever.
 
-// From the first step, extensions included.
+// Counts from the first step, and includes extensions.
 inline constexpr absl::Duration kMaxConfirmWithin = absl::Hours(24);
 // Each extension is a record of the journal, which must stay readable.
 inline constexpr absl::Duration kMinExtend = absl::Minutes(1);
 
-// All clocks of a host at one moment.
+// All clocks of a host at one time.
 struct HostTime {
   std::string boot_id;  // Empty: unknown.
   absl::Duration since_boot;
@@ -50,12 +50,12 @@ bool IsOfThisBoot(const JournalDeadline& deadline, const HostTime& now);
 absl::Duration TimeLeft(const JournalDeadline& deadline, const HostTime& now);
 
 // Names the first part of a message that this version does not know, at any
-// depth: a field or enumeration value, e.g. "intent.saved[0]: field 7"; "":
-// none.
+// depth: a field or enumeration value, e.g. "intent.saved[0]: field 7"; "" if
+// it knows all.
 std::string UnknownPart(const google::protobuf::Message& message);
 
-// Unimplemented, with the part: of a newer version, or a saved value that no
-// apply of this version changes. Allowed are
+// Unimplemented, naming the part, if it is of a newer version, or a saved value
+// that no apply of this version changes. Allowed are
 //   file            /etc/sysctl.d/90-clusterd.conf
 //   file in place   /etc/hccn.conf
 //   sysctl          a parameter of config/plan/setting_rows.h
@@ -65,12 +65,12 @@ std::string UnknownPart(const google::protobuf::Message& message);
 // and deadlines within the limit of this version.
 absl::Status CheckJournalEntry(const JournalEntry& entry);
 
-// PermissionDenied, with owner and mode: others than root, or the user of this
-// process, can change it; or it is not of this type.
+// PermissionDenied, with owner and mode, if anyone but root or the user of this
+// process can change it, or if it is not of this type.
 absl::Status CheckOnlyOurs(const std::string& path, FileType type,
                            const FileAttributes& attributes);
 
-// An unreadable journal would prevent the undo of its apply, and all others.
+// An unreadable journal would block the undo of its apply and of all others.
 // Unimplemented for a newer version's content; otherwise as CheckJournalEntry.
 absl::Status CheckCanBeUndone(const JournalEntry& entry);
 

@@ -19,10 +19,10 @@
 namespace clusterd {
 namespace {
 
-// For flock on hccn.conf.
+// How long to wait for the lock of hccn.conf.
 constexpr absl::Duration kLockWait = absl::Seconds(10);
 
-// `absent`: the path of a missing program.
+// `absent` is the path if the program is missing.
 std::string PathOr(const absl::StatusOr<std::string>& found,
                    const HostPaths& host, absl::string_view absent) {
   if (found.ok()) return *found;
@@ -30,7 +30,7 @@ std::string PathOr(const absl::StatusOr<std::string>& found,
   return absl::StrCat(absl::StripSuffix(host.root, "/"), absent);
 }
 
-// Returns "" if the plan rests on no namespace.
+// Returns "" if the plan is not for a namespace.
 std::string PlannedNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return "";
   for (const PlanFact& fact : plan.facts()) {
@@ -39,7 +39,7 @@ std::string PlannedNamespace(const HostPlan& plan) {
   return "";
 }
 
-// NotFound: the entered namespace is not that of the plan.
+// NotFound if the entered namespace is not that of the plan.
 absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
                             const HostFacts& facts) {
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
@@ -52,7 +52,7 @@ absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
   return NotFoundWords("msg-step-namespace-moved", name, now, planned);
 }
 
-// True if a namespace with the planned number is surely the planned one: the
+// True if a namespace with the planned number is certainly the planned one: the
 // kernel reuses the number of an ended namespace. The host's own never ends,
 // and a new one has the kernel's defaults.
 bool IsSurelyPlanned(const HostPlan& plan, const NamespaceIdentity& planned,
@@ -76,7 +76,7 @@ absl::StatusOr<PlanNamespace> At(MachineAccess access,
   return PlanNamespace{std::move(access), std::move(entered->read)};
 }
 
-// `named`: why the plan's name does not lead to it.
+// `named`: why the plan's name does not identify it.
 absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
                                      const HostPlan& plan,
                                      const absl::Status& named) {
@@ -90,7 +90,7 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   auto inside = At(access, access.namespaces->EnterInode(
                                plan.network_namespace(), planned->inode));
   if (!inside.ok()) {
-    // A container engine that is down now may answer later.
+    // A container engine that is down may answer later.
     if (!absl::IsNotFound(named)) return named;
     return WithWords(
         {absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
@@ -114,7 +114,7 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
 using Resources = std::vector<SavedResource>;
 using Touched = std::set<std::string>;
 
-// For a read of hccn.conf that goes on without the lock.
+// How long a read of hccn.conf waits before it continues without the lock.
 constexpr absl::Duration kShortLockWait = absl::Seconds(1);
 
 // The functions that set one kind of setting.
@@ -193,7 +193,7 @@ absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
   RETURN_IF_ERROR(SaveConf(machine, step, touched, saved));
   RETURN_IF_ERROR(SaveOthers(machine, step, touched, saved));
   const std::string name = absl::StrCat("device ", step.target().device());
-  // A setting that no other one changes is saved with its own step.
+  // A value that no other setting changes is saved with its own step.
   const bool is_first = touched->insert(name).second;
   const bool sets_it_alone =
       !SettingOf(step)->device->always_saved &&
@@ -248,7 +248,7 @@ absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
   return InFront(kSysctlFile, PreconditionWords("msg-step-not-as-written"));
 }
 
-// Saves state and files once for all steps of a firewall; a rule, by itself.
+// Saves a firewall's state and files once for all steps; each rule separately.
 absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
                           Touched* touched, Resources* saved) {
   const SettingTarget& target = step.target();
@@ -300,7 +300,7 @@ const Actions& ActionsOf(const PlanStep& step) {
 }
 
 // Merges the saved rules of each firewall: they can be removed only while it
-// runs, and its files are restored after them.
+// runs, and its files are restored after that.
 Resources WithWholeFirewalls(const Resources& saved) {
   Resources whole;
   for (const SavedResource& each : saved) {
@@ -317,15 +317,15 @@ Resources WithWholeFirewalls(const Resources& saved) {
   return whole;
 }
 
-// Keeps other users from locking hccn.conf. If the tool will run, it restores
-// the file in a form that the tool can use.
+// Prevents other users from locking hccn.conf. If the tool will run, also
+// restores the file in a form that the tool can use.
 void MendConf(const MutationToken& token, Machine* machine,
               const Resources& saved) {
   const bool runs_tool = absl::c_any_of(
       saved, [](const SavedResource& each) { return each.has_device(); });
   for (const SavedResource& resource : saved) {
     if (!resource.has_file_in_place()) continue;
-    // An error here occurs again at the end, and is reported there.
+    // The same error occurs again at the end and is reported there.
     machine->conf.Guard(token).IgnoreError();
     if (!runs_tool) continue;
     (void)machine->conf.Edit(token, [&](absl::string_view now) {
@@ -335,8 +335,8 @@ void MendConf(const MutationToken& token, Machine* machine,
   }
 }
 
-// Why it could not be put back: by setting, as RestoreDevice has it, or under
-// "" for other resources; empty if no reason is known.
+// Returns why it could not be restored: by setting, as RestoreDevice does, or
+// under "" for other resources; empty if no reason is known.
 Said PutBack(const MutationToken& token, Machine* machine,
              const SavedResource& saved) {
   absl::Status status;

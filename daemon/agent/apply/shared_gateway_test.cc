@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
+#include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -50,20 +51,12 @@ std::unique_ptr<Scenario> SharedGateway() {
   return scenario;
 }
 
-absl::StatusOr<ApplyResult> Apply(Scenario* scenario, const HostPlan& plan) {
-  return scenario->MakeApplier()->Apply(RequestFor(plan, "a1"));
-}
-
 TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   auto scenario = SharedGateway();
   FakeMachine& machine = scenario->machine;
   const auto before = machine.files().Content(kConf);
-  const HostPlan plan = scenario->Plan();
-  EXPECT_THAT(plan.blocked(), IsEmpty());
-  const auto applied = Apply(scenario.get(), plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED)
-      << applied->ShortDebugString();
+  EXPECT_THAT(scenario->Plan().blocked(), IsEmpty());
+  EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(machine.device(0).gateway, "");
   EXPECT_EQ(machine.device(1).gateway, "10.1.0.254");
   EXPECT_EQ(machine.device(4).gateway, "10.4.0.254");
@@ -73,36 +66,21 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   EXPECT_THAT(conf, HasSubstr("# gateway_0= is a note\nIPv6gateway_0=fd00::1"));
   EXPECT_THAT(scenario->Plan().steps(), IsEmpty());
   EXPECT_THAT(scenario->Plan().blocked(), IsEmpty());
-
-  RollbackRequest request;
-  request.apply_id = "a1";
-  const auto back = scenario->MakeApplier()->Rollback(request);
-  ASSERT_TRUE(back.ok()) << back.status();
+  const auto back = scenario->Rollback().value();
   EXPECT_EQ(machine.device(0).gateway, "10.0.0.254");
   EXPECT_EQ(machine.files().Content(kConf), before);
   // As planned: no command deletes a gateway if there was none.
-  EXPECT_THAT(
-      back->residues(),
-      ElementsAre(HasSubstr("device 4: gateway is 10.4.0.254, was none"),
-                  HasSubstr("device 1: gateway is 10.1.0.254, was none")));
-}
-
-TEST(SharedGatewayTest, AnApplyAgainIsAlreadySo) {
-  auto scenario = SharedGateway();
-  const HostPlan plan = scenario->Plan();
-  ASSERT_TRUE(Apply(scenario.get(), plan).ok());
-  const auto again = scenario->MakeApplier()->Apply(RequestFor(plan, "a2"));
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_THAT(back.residues(),
+              ElementsAre(HasSubstr(Say("plan-say-is-was-none",
+                                        "device 4: gateway", "10.4.0.254")),
+                          HasSubstr(Say("plan-say-is-was-none",
+                                        "device 1: gateway", "10.1.0.254"))));
 }
 
 TEST(SharedGatewayTest, ADeviceWhoseGatewayGoesMustBeIdleToo) {
   auto scenario = SharedGateway();
-  ApplierOptions options;
-  options.host = kScenarioHost;
-  options.state_folder = kScenarioStateFolder;
   Applier applier(
-      options, scenario->Access(),
+      ScenarioOptions(), scenario->Access(),
       [] {
         return AllowsOnly({CHANGE_DEVICE_ADDRESS, CHANGE_HCCN_CONF});
       },
@@ -111,7 +89,7 @@ TEST(SharedGatewayTest, ADeviceWhoseGatewayGoesMustBeIdleToo) {
       });
   const auto refused = applier.Apply(RequestFor(scenario->Plan(), "a1"));
   EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr("device 0 is in use by process 4711"));
+              HasSubstr(Say("plan-say-in-use", 0, 4711, "python3")));
   EXPECT_EQ(scenario->machine.device(0).gateway, "10.0.0.254");
 }
 
@@ -125,9 +103,7 @@ TEST(DhcpGatewayTest, APlanOfTheRestIsAppliedAndStands) {
   EXPECT_EQ(plan.steps(0).target().device(), 4u);
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("udhcpc_enable_1"));
-  const auto applied = Apply(scenario.get(), plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
 }
 
 // The tool's output for the address does not explain the gateway.
@@ -137,18 +113,14 @@ TEST(ResidueTest, QuotesNoOtherCommandAsItsCause) {
   machine.device(4).gateway = "";
   scenario->spec.mutable_servers(0)->mutable_devices(2)->set_address(
       "10.4.0.9");
-  const auto applied = Apply(scenario.get(), scenario->Plan());
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  ASSERT_EQ(applied->outcome(), ApplyResult::APPLIED);
-  RollbackRequest request;
-  request.apply_id = "a1";
-  const auto back = scenario->MakeApplier()->Rollback(request);
-  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
+  const auto back = scenario->Rollback().value();
   EXPECT_EQ(machine.device(4).address, "10.4.0.1");
-  ASSERT_EQ(back->residues_size(), 2) << back->ShortDebugString();
-  EXPECT_THAT(back->residues(0), HasSubstr("gateway is 10.4.0.254, was none"));
-  EXPECT_THAT(back->residues(0), Not(HasSubstr("-ip -s")));
-  EXPECT_THAT(back->residues(0), Not(HasSubstr("successfully")));
+  ASSERT_EQ(back.residues_size(), 2) << back.ShortDebugString();
+  EXPECT_THAT(back.residues(0),
+              HasSubstr(Say("plan-say-is-was-none", "gateway", "10.4.0.254")));
+  EXPECT_THAT(back.residues(0), Not(HasSubstr("-ip -s")));
+  EXPECT_THAT(back.residues(0), Not(HasSubstr("successfully")));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/change_kind.h"
-#include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
@@ -54,10 +53,8 @@ absl::Status CheckAllowed(const HostPlan& plan, const HostAllows& allows) {
     kinds.push_back(Worded("plan-say-kind-of-steps", ChangeKindName(kind),
                            absl::StrJoin(steps, ",")));
   }
-  return InFront(
-      plan.host(),
-      DeniedWords("msg-step-not-allowed", Listed(kinds, kinds.size()),
-                  WhatIsAllowed(allows), HowToAllow(allows, needed)));
+  return DeniedWords("msg-step-not-allowed", Listed(kinds, kinds.size()),
+                     WhatIsAllowed(allows), HowToAllow(allows, needed));
 }
 
 }  // namespace clusterd

@@ -15,7 +15,7 @@
 
 namespace clusterd {
 
-// Also reported with the host's facts. The caller sets the name of the file.
+// The same as reported with the host's facts. The caller sets the file's name.
 HostAllows AllowsOnly(const std::set<ChangeKind>& kinds);
 
 // Reads the key `allow` of agent.yaml's top mapping, which must be among its
@@ -24,7 +24,7 @@ HostAllows AllowsOnly(const std::set<ChangeKind>& kinds);
 HostAllows ReadAllows(const YamlMap& agent, Mistakes* mistakes);
 
 // PermissionDenied, naming each kind that the plan needs and the host does not
-// allow, its steps, and what to write where, in the words of a plan.
+// allow, its steps, and what to add to which file, in the words of a plan.
 absl::Status CheckAllowed(const HostPlan& plan, const HostAllows& allows);
 
 }  // namespace clusterd

@@ -23,8 +23,8 @@ constexpr size_t kMaxReasonBytes = 200;
 constexpr absl::string_view kUntilFixed = " (until fixed)";
 constexpr absl::string_view kUntilResume = " (until RESUME)";
 
-// Reasons of slurmctld itself (22.05): the first two when a prolog or epilog
-// exits with another status than 0, the third when a node does not answer.
+// Reasons set by slurmctld (22.05): the first two when a prolog or epilog exits
+// with another status than 0, the third when a node does not answer.
 constexpr absl::string_view kSlurmsOwn[] = {"Prolog error", "Epilog error",
                                             "Not responding"};
 
@@ -39,7 +39,7 @@ absl::Status CheckName(const std::string& node) {
   return InvalidWords("msg-hook-host-name", QuotedText(node));
 }
 
-// Returns an error with the program's output if it failed.
+// Returns an error with the program's output, if it failed.
 absl::Status CheckRun(const std::vector<std::string>& argv,
                       const CommandResult& result) {
   const std::string subject = absl::StrCat("`", absl::StrJoin(argv, " "), "`");
@@ -74,7 +74,7 @@ bool SlurmNode::IsOfOthers() const {
 }
 
 absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
-  // The first State is before the reason, which may contain any text.
+  // The first State precedes the reason, which may contain any text.
   static const LazyRE2 kNode = {
       R"(\s*NodeName=(\S+) (?:.*? )??State=([A-Z_+*~#!%$@^-]+)(?: (.*?))?\s*)"};
   static const LazyRE2 kReason = {
@@ -89,12 +89,12 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   }
   node.states = absl::StrSplit(states, '+');
   for (std::string& state : node.states) {
-    // A sign behind a state adds a detail: "IDLE*" does not answer.
+    // A sign after a state adds a detail: "IDLE*" does not answer.
     while (!state.empty() && !absl::ascii_isupper(state.back())) {
       state.pop_back();
     }
   }
-  // A comment, which may contain any text, comes behind the reason.
+  // A comment, which may contain any text, follows the reason.
   const std::string fields = absl::StrCat(" ", rest);
   const size_t reason = fields.find(" Reason=");
   if (reason == std::string::npos || fields.find(" Comment=") < reason) {
@@ -129,9 +129,9 @@ absl::StatusOr<std::string> Drainer::Scontrol(
     const HookSettings& settings, const std::vector<std::string>& arguments) {
   Command command;
   if (!settings.slurm_conf.empty()) {
-    // scontrol takes its configuration from this variable alone (scontrol(1),
-    // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on. The
-    // file names plugins that scontrol loads as root.
+    // scontrol takes its configuration only from this variable (scontrol(1),
+    // "ENVIRONMENT VARIABLES"), and the daemon's environment has none. The file
+    // names plugins that scontrol loads as root.
     RETURN_IF_ERROR(CheckFile("/", settings.slurm_conf));
     ASSIGN_OR_RETURN(std::string env, FindProgram("/", {"/usr/bin/env"}));
     command.argv = {std::move(env),
@@ -251,7 +251,7 @@ absl::Status Drainer::Recheck(
   pool_.TryRun([this, settings, node, holds = std::move(holds)] {
     if (!may_be_drained_) return;
     const absl::Status status = RecheckNow(settings, node, holds);
-    // Every check finds the same; a host without scontrol logs that once.
+    // Every check finds the same error, such as no scontrol: log it once.
     if (std::exchange(logged_, status) != status) {
       log_->Warning("node ", node, ": cannot read or end its drain by ",
                     "clusterd: ", status.message());

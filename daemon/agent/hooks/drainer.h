@@ -34,13 +34,13 @@
 
 namespace clusterd {
 
-// Merges equal concurrent questions: the first does the work, and those that
-// come before it has ended share its result. Safe for concurrent use.
+// Merges equal concurrent questions: the first one does the work, and those
+// that arrive before it has ended share its result. Safe for concurrent use.
 template <typename Found>
 class SharedWork {
  public:
-  // Returns the result of `work`, run here or by the thread that began it under
-  // the same key; nullopt if that thread takes longer than `wait`.
+  // Returns the result of `work`, run here or by the thread that began it with
+  // the same key; nullopt if that takes longer than `wait`.
   template <typename Work>
   std::optional<Found> Do(const std::string& key, absl::Duration wait,
                           const Work& work) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -61,7 +61,7 @@ class SharedWork {
     {
       absl::MutexLock lock(&mutex_);
       under_way_.erase(key);
-      is_alone = mine.use_count() == 1;  // No thread can join any more.
+      is_alone = mine.use_count() == 1;  // No other thread can join.
     }
     if (is_alone) return std::move(mine->found);
     mine->done.Notify();
@@ -70,7 +70,7 @@ class SharedWork {
 
  private:
   struct UnderWay {
-    std::optional<Found> found;  // Set before `done`, never after.
+    std::optional<Found> found;  // Set before `done`, only once.
     MonotonicNotification done;
   };
 
@@ -91,8 +91,8 @@ struct SlurmNode {
   std::string reason;               // Without who set it and when.
 
   bool IsDrained() const;
-  // True for a reason of DrainReason: a person who edits it takes the drain
-  // over.
+  // True for a reason from DrainReason. A person who edits it takes over the
+  // drain.
   bool IsOurs() const;
   // True if the reason is another's and must not be replaced. Slurm's own texts
   // for a hook that refused, or for a host that was away, do not count.
@@ -106,7 +106,7 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line);
 std::string RuleOfReason(absl::string_view reason);
 
 // A reason as scontrol takes it: one printable line with our prefix and without
-// the quotes that scontrol drops from its arguments, so that it reads back
+// the quotes that scontrol drops from its arguments, so that it is read
 // unchanged. Its end says who undoes the drain: clusterd for "(until fixed)", a
 // person for "(until RESUME)"; see ReturnOf.
 std::string DrainReason(absl::string_view reason);
@@ -114,24 +114,24 @@ std::string DrainReason(absl::string_view reason);
 // Safe for concurrent use.
 class Drainer {
  public:
-  // All must outlive it. `audit` gets a line before each change of the node, or
-  // the change is not made; null: no audit file.
+  // All must outlive it. `audit` gets a line before each change of the node;
+  // without that line there is no change. Null: no audit file.
   Drainer(CommandRunner* runner, Log* log, AuditLog* audit = nullptr)
       : runner_(runner), log_(log), audit_(audit) {}
 
-  // Sets the reason; equal calls share one. Returns when that is done, or after
-  // `wait`, and it goes on. Logs the outcome. InvalidArgument, before any
-  // command, if `node` is not a valid node name.
+  // Sets the reason; equal calls share one drain. Returns when it is done, or
+  // after `wait`, and then it continues. Logs the outcome. InvalidArgument,
+  // before any command, if `node` is not a valid node name.
   absl::Status Drain(const HookSettings& settings, const std::string& node,
                      const std::string& reason, absl::Duration wait);
 
   // Undoes our own drain of this host if `holds` says that the rule in its
-  // reason holds now. Calls `holds` on the drainer's thread, only if there is
-  // such a drain. Does not block.
+  // reason is fulfilled now. Calls `holds` on the drainer's thread, only if
+  // there is such a drain. Does not block.
   absl::Status Recheck(const HookSettings& settings, const std::string& node,
                        std::function<bool(const std::string& rule)> holds);
 
-  // Blocks until nothing runs.
+  // Blocks until the drainer is idle.
   void Settle() { pool_.Drain(); }
 
  private:
@@ -151,7 +151,7 @@ class Drainer {
   CommandRunner* const runner_;
   Log* const log_;
   AuditLog* const audit_;
-  // False if clusterd surely has not drained this host: no recheck then.
+  // False if clusterd has certainly not drained this host: do not recheck.
   std::atomic<bool> may_be_drained_{true};
   absl::Status logged_;  // By the last recheck; the pool's thread alone.
   SharedWork<bool> drains_;

@@ -35,8 +35,7 @@ bool Closes(const JobReason& reason, Source source,
 
 // "fail: clusterd: link: DOWN".
 FindingValue LineOf(const JobReason& reason) {
-  return Worded("hook-state-and-reason",
-                Worded(absl::StrCat("hook-state-", StateWord(reason.state()))),
+  return Worded("hook-state-and-reason", StateWords(reason.state()),
                 ReasonWords(reason));
 }
 
@@ -108,7 +107,7 @@ class Deciding {
   HookAnswer answer_;
   std::set<std::string> told_;
   std::set<std::string> rules_;
-  // Each reason, and true if it is allowed although it may be wrong.
+  // Each reason, and true if the job may start although it may be wrong.
   std::vector<std::pair<JobReason, bool>> reasons_;
 };
 
@@ -120,7 +119,7 @@ JobReason Unexplained(State state) {
   return reason;
 }
 
-// True if the state needs a reason, and none of these has it.
+// True if the state needs a reason, and none of these has that state.
 bool Lacks(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
            State state) {
   const State known = KnownState(state);
@@ -229,8 +228,8 @@ void HoldBrake(const FindingValue& why, bool opens, HookAnswer* answer) {
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host) {
-  // 0 would need a HCCL_WHITELIST_FILE, which does not exist; CANN's list of
-  // environment variables.
+  // 0 would require a HCCL_WHITELIST_FILE, which does not exist; see CANN's
+  // list of environment variables.
   std::vector<std::string> lines = {"HCCL_WHITELIST_DISABLE=1"};
   if (verdict == nullptr) return lines;
   bool sets_base_port = false;

@@ -21,13 +21,13 @@ namespace {
 
 constexpr int kMaxServers = 16384;
 constexpr int kMaxServerDevices = 1024;
-// Longest time between the first and the last hook of one start of a job, whose
-// id names the start: a hook of slurmctld has asked before all nodes do.
+// The longest time between the first and last hook of one start of a job, which
+// its id identifies: a hook of slurmctld asks before all nodes do.
 constexpr absl::Duration kSameStart = absl::Seconds(10);
 constexpr size_t kMaxIdBytes = 256;
-// The controller's share of a hook's time; the rest is for this host alone.
+// The controller's share of a hook's time; the rest is for this host itself.
 constexpr double kShareOfController = 0.6;
-// The observation's share of that rest; brake and drain have the remainder.
+// The observation's share of that rest; brake and drain have what remains.
 constexpr double kShareOfLook = 0.7;
 constexpr absl::Duration kDrainWait = absl::Seconds(2);
 constexpr absl::Duration kLeastBrakeWait = absl::Seconds(1);
@@ -77,7 +77,7 @@ absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
   return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 
-// The part of the job that this host alone can check.
+// The part of the job that this host can check without others.
 JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   JobSpec narrowed = job;
   const bool is_first = job.servers(0).host() == own.host();
@@ -87,7 +87,7 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   *narrowed.add_servers() = server;
   JobServer& only = *narrowed.mutable_servers(0);
   if (!is_first) only.clear_master_port();
-  // Only all servers together can check these.
+  // These need all servers of the job.
   if (job.servers_size() > 1) {
     only.clear_world_size();
     only.clear_node_rank();
@@ -139,7 +139,7 @@ bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
   return !left.empty();
 }
 
-// The words of an error; without words its message may be any bytes.
+// The words of an error; if it has none, its message may be any bytes.
 FindingValue WhyWords(const absl::Status& error) {
   FindingValue words = MessageWords(error);
   words.set_text(PrintableText(words.text()));
@@ -152,7 +152,7 @@ std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
       DurationText(now - absl::FromUnixMillis(verdict.judged_at_ms())), " old");
 }
 
-// PASS also if a waiver of the rule covers every finding: then a drain is
+// PASS also if a waiver of the rule covers every finding, so that a drain is
 // undone. Maintenance never undoes one.
 State StateOf(const Report& report, absl::string_view rule) {
   for (const RuleResult& result : report.rules()) {
@@ -182,7 +182,7 @@ struct HookService::Call {
   const HookSettings settings;
   const JobServer* const own;  // nullptr: the job does not name this host.
   const std::shared_ptr<const HostWaivers> waivers;  // nullptr: not known.
-  // The report on this host alone, if it was judged so.
+  // The report on this host alone, once it was judged so.
   mutable Report report = {};
 
   absl::Duration Passed() const { return clock->Monotonic() - begin; }
@@ -216,7 +216,7 @@ absl::StatusOr<HookAnswer> HookService::Answer(
                                   ? absl::Milliseconds(request.wait_ms())
                                   : absl::Seconds(kind.wait_s);
   HookSettings settings = parts_.settings();
-  // Slurm drains the node whose prolog refuses: maintenance only warns there.
+  // Slurm drains a node whose prolog refuses, so maintenance only warns there.
   if (kind.is_slurm) settings.fail_open.insert(kMaintenanceRule);
   const Call call{request,
                   *job,
@@ -240,7 +240,7 @@ HookAnswer HookService::Decided(const Call& call) {
   bool is_known = true;
   JudgedHost judged;
   if (judges == HookJudges::kNothing) {
-    // The verdict of the job's start, whose addresses it runs with.
+    // The verdict at the job's start, with the addresses that the job uses.
     const auto kept = parts_.verdicts->Find(JobDigest(call.job), kMaxKeptAge);
     is_known = kept.ok();
     if (is_known) verdict = *kept;
@@ -320,7 +320,7 @@ void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
   JobSpec job = has_job ? OnThisHost(call.job, *call.own) : JobSpec();
   if (has_job && job.servers(0).devices().empty() &&
       job.servers(0).device_count() == 0) {
-    // All devices: the spec's list is not known here.
+    // Uses all devices, because the spec's list is not known here.
     *job.mutable_servers(0)->mutable_devices() =
         facts.device_ids().value().ids();
   }
@@ -329,7 +329,7 @@ void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
       has_job ? DevicesOf(*call.own, facts) : std::vector<uint32_t>();
   for (JobReason& reason : ReasonsAbout(call.report, parts_.host)) {
     if (!Concerns(facts, devices, &reason)) continue;
-    // Without a job the rule only warns, but here a job is about to start.
+    // Without a job the rule only warns, but a job is about to start.
     if (reason.rule() == kMaintenanceRule && !call.kind.is_slurm) {
       reason.set_state(FAIL);
     }
@@ -419,7 +419,7 @@ HostFacts HookService::Look(absl::Duration wait) {
 
 void HookService::Act(const Call& call, HookAnswer* answer) {
   // Another name is another node. A caller must not get that node drained for
-  // this host's failure, nor returned for its success.
+  // this host's failure, nor resumed for its success.
   const std::string& node = call.request.node_name();
   const bool by_name = call.kind.is_slurm && node == parts_.host;
   if (call.kind.is_slurm && call.kind.judges != HookJudges::kNothing &&

@@ -6,8 +6,8 @@
 //
 // The brake. Before it drains, the service asks the controller, which counts
 // the hosts that fail in a window. A "no" means that the check is more likely
-// wrong than so many hosts are: a person must check. No host is drained then,
-// and the answer is:
+// wrong than that many hosts: a person must check. No host is drained then, and
+// the answer is:
 //   Slurm  ALLOW, with the failure in `let_through`: a prolog or epilog that
 //          fails drains its node, which the brake must prevent. One job may be
 //          lost; an emptied cluster loses all. PrologSlurmctld refuses such
@@ -31,7 +31,7 @@
 
 namespace clusterd {
 
-// The last verdicts of jobs on this host, for times without a controller and
+// The last verdicts on jobs of this host, for times without a controller and
 // for a job's task prologs. Each is a file of its own,
 //   state/verdicts/0001764000000000-<job digest>.verdict
 // with the verdict's time before the digest. So names sort by age and no text
@@ -41,18 +41,18 @@ namespace clusterd {
 // A verdict on 1,152 failing servers has some 300 kB.
 inline constexpr size_t kMaxVerdictBytes = 4 << 20;
 inline constexpr size_t kMaxKeptVerdicts = 64;
-// The longest time in which a running job may begin steps.
+// The longest time for which a running job may begin steps.
 inline constexpr absl::Duration kMaxKeptAge = absl::Hours(24 * 14);
-// Limit for a controller's clock that is ahead of this host's.
+// How far a controller's clock may be ahead of this host's.
 inline constexpr absl::Duration kMaxClockLead = absl::Minutes(1);
 
 // Safe for concurrent use; `files` is used by one thread at a time.
 class VerdictStore {
  public:
   struct Options {
-    std::string folder;  // Made when first needed; what is above it is there.
+    std::string folder;  // Made when first needed, in an existing one.
     std::string cluster;
-    // Reads the current PEM of the CA of this cluster.
+    // Reads the current PEM of this cluster's CA.
     std::function<absl::StatusOr<std::string>()> read_ca;
   };
 
@@ -60,9 +60,9 @@ class VerdictStore {
   VerdictStore(Options options, FileSystem* files, Clock* clock)
       : options_(std::move(options)), files_(files), clock_(clock) {}
 
-  // Returns the verdict if a controller of the cluster signed it, it is of the
-  // cluster and no older than `max_age`. FailedPrecondition if it is too old,
-  // otherwise PermissionDenied.
+  // Returns the verdict if a controller of the cluster signed it, and it is for
+  // this cluster and not older than `max_age`. FailedPrecondition if it is too
+  // old, otherwise PermissionDenied.
   absl::StatusOr<JobVerdict> Prove(const SignedVerdict& verdict,
                                    absl::Duration max_age) const;
 
@@ -71,7 +71,7 @@ class VerdictStore {
   absl::Status Keep(const SignedVerdict& verdict, const JobVerdict& proved)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The newest of that JobDigest. NotFound: none; other errors as Prove.
+  // The newest of this JobDigest. NotFound if there is none; others as Prove.
   absl::StatusOr<JobVerdict> Find(absl::string_view digest,
                                   absl::Duration max_age) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -102,10 +102,10 @@ class VerdictStore {
 //                                         REFUSE for `fail_closed_unknown`
 //   nothing                               ALLOW
 
-// Version of HookAnswer; goes up when the meaning of a field changes.
+// Version of HookAnswer; increased when the meaning of a field changes.
 inline constexpr uint32_t kHookSchemaVersion = 1;
 
-// Input of a decision. All texts may come from strangers.
+// Input of a decision. Strangers may have written any of its texts.
 struct JudgedHost {
   // Reasons about this host, from a verdict and its own fresh facts.
   std::vector<JobReason> by_verdict;
@@ -117,8 +117,8 @@ struct JudgedHost {
   std::string basis;
 };
 
-// Splits a verdict. A state without a reason in the bounded list becomes a
-// reason without a rule; a host that the verdict lacks is trouble.
+// Splits a verdict into reasons. A state without a reason in the bounded list
+// becomes a reason without a rule; a verdict without the host is trouble.
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged);
 
@@ -129,11 +129,11 @@ void HeedWaivers(const HostWaivers* waivers, absl::Time now,
 
 HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 
-// Adds a line, and its words, about what does not block the job.
+// Adds a line, and its words, about a problem that does not block the job.
 void AddLetThrough(const FindingValue& words, HookAnswer* answer);
 
-// Changes the answer for a brake that holds for `why`, which follows the
-// failures that do not block the job: all if it `opens`. If not, the job is
+// Changes the answer for a brake that holds for `why`, added after the failures
+// that do not block the job: all of them if `opens`. If not, the job is
 // refused.
 void HoldBrake(const FindingValue& why, bool opens, HookAnswer* answer);
 
@@ -145,12 +145,12 @@ std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host);
 
-// The longest wait of a request; zero in a request is its kind's default.
+// The longest wait that a request may set; 0 is the default of its kind.
 inline constexpr absl::Duration kMaxHookWait = absl::Minutes(5);
 
 // Asks the controller a hook's questions, over this host's open stream. Both
-// calls block, at most for `wait`, and fill in the question's id. Unavailable:
-// this host is not attached, or was disconnected before the answer.
+// calls block, at most for `wait`, and set the question's id. Unavailable: this
+// host is not attached, or was disconnected before the answer.
 // DeadlineExceeded: no answer in time, as from a controller that does not know
 // the question. AskJob also returns the controller's own error. Safe for
 // concurrent use.
@@ -181,24 +181,24 @@ class HookService {
     Drainer* drainer = nullptr;
     Clock* clock = nullptr;
     Log* log = nullptr;
-    // The waivers of `judge`; null: unknown. No function: none needed.
+    // The waivers for `judge`; null: unknown. No function: none are needed.
     std::function<std::shared_ptr<const HostWaivers>()> waivers = nullptr;
   };
 
   explicit HookService(Parts parts) : parts_(std::move(parts)) {}
-  // REQUIRES: no answer is under way. Waits for the drainer, which calls back.
+  // REQUIRES: no call of Answer runs. Waits for the drainer, which calls back.
   ~HookService() {
     Stop();
     parts_.drainer->Settle();
   }
 
-  // Blocks about as long as the hook can wait. A killed hook, for which `gone`
-  // is true, drains no host. InvalidArgument, with every mistake of the
-  // request.
+  // Blocks about as long as the hook can wait. If the hook was killed, so that
+  // `gone` is true, no host is drained. InvalidArgument, with every mistake of
+  // the request.
   absl::StatusOr<HookAnswer> Answer(const HookRequest& request,
                                     const std::function<bool()>& gone);
 
-  // Answers go on, without waiting for a grace.
+  // Calls of Answer continue, but do not wait for a grace.
   void Stop() { stopping_ = true; }
 
  private:
@@ -206,7 +206,7 @@ class HookService {
 
   HookAnswer Decided(const Call& call);
   JudgedHost JudgeJob(const Call& call, JobVerdict* verdict);
-  // Adds this host's own facts. `kept`: nullptr, or a verdict to add, too.
+  // Adds this host's own facts. `kept`: a verdict to add too, or nullptr.
   void JudgeAlone(const Call& call, const JobVerdict* kept, JudgedHost* judged);
   JudgedHost JudgeAfterJob(const Call& call);
   absl::StatusOr<JobVerdict> AskController(const JobSpec& job,
@@ -217,7 +217,7 @@ class HookService {
   // Asks the brake and drains, or has the drainer recheck the host.
   void Act(const Call& call, HookAnswer* answer);
   bool BrakeIsOn(const Call& call, HookAnswer* answer);
-  // True if our drain for this rule may be undone.
+  // True if our own drain for this rule may be undone.
   bool RuleHolds(const std::string& rule, const Report& report);
   void LogAnswer(const Call& call, const HookAnswer& answer);
 

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "config/identity/signature.h"
 #include "config/launch/job_spec.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"
@@ -21,6 +22,7 @@
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -94,6 +96,12 @@ constexpr char kDrained[] =
     "NodeName=node1 Arch=x86_64 State=IDLE+DRAIN Weight=1 "
     "Reason=clusterd: $0: x (until fixed) [root@2026-11-23T22:43:49]\n";
 
+constexpr char kAlone[] = "this host alone";
+
+std::string VerdictOld(int seconds) {
+  return absl::StrCat("verdict of run ab12, ", seconds, " s old");
+}
+
 class HookServiceTest : public testing::Test {
  protected:
   HookServiceTest() {
@@ -135,6 +143,7 @@ class HookServiceTest : public testing::Test {
     drainer_.Settle();
     return answer.value_or(HookAnswer());
   }
+  HookAnswer Answer(HookKind kind) { return Answer(Request(kind)); }
   // Adds a finding about this host alone.
   void Finds(const std::string& rule, State state,
              std::vector<uint32_t> devices) {
@@ -145,7 +154,7 @@ class HookServiceTest : public testing::Test {
     Finding* const finding = result->add_findings();
     finding->set_rule(rule);
     finding->set_state(state);
-    finding->set_observed("is wrong");
+    finding->set_observed("wrong");
     Subject* const subject = finding->add_subjects();
     subject->set_host("node1");
     subject->mutable_devices()->Add(devices.begin(), devices.end());
@@ -160,6 +169,12 @@ class HookServiceTest : public testing::Test {
       waiver->set_until_ms(absl::ToUnixMillis(clock_.Now() + absl::Hours(1)));
     }
     waivers_ = std::make_shared<const HostWaivers>(std::move(told));
+  }
+  // We drained the node for this rule.
+  void IsDrainedFor(const std::string& rule) {
+    runner_.Forget(kShow);
+    runner_.Answers(kShow, absl::Substitute(kDrained, rule));
+    runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
   }
   void VerdictFails(const std::string& rule) {
     JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
@@ -213,53 +228,54 @@ class HookServiceTest : public testing::Test {
 };
 
 TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(answer.basis(), "verdict of run ab12, 0 s old");
+  EXPECT_EQ(answer.basis(), VerdictOld(0));
   EXPECT_THAT(answer.let_through(), IsEmpty());
   EXPECT_THAT(answer.environment(), Contains("HCCL_IF_IP=10.0.0.1"));
   EXPECT_EQ(looks_, 0);
-  EXPECT_THAT(log_.Lines(), HasSubstr("hook slurm-prolog, job \"slurm:7.0\": "
-                                      "allow; verdict of run ab12"));
+  EXPECT_EQ(controller_.max_age_ms, 10000u);
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("job \"slurm:7.0\": allow; " + VerdictOld(0)));
+  // There is no earlier verdict about a job without an id.
+  job_.clear_id();
+  Answer(HOOK_SLURM_PROLOG);
+  EXPECT_EQ(controller_.max_age_ms, 0u);
 }
 
 TEST_F(HookServiceTest, LooksItselfWhereTheControllerCouldNotTell) {
   controller_.verdict.mutable_hosts(0)->set_state(UNKNOWN);
   Finds("link", FAIL, {3});
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_EQ(looks_, 1);
-  EXPECT_THAT(answer.basis(),
-              HasSubstr("this host alone and the kept verdict"));
+  EXPECT_THAT(answer.basis(), HasSubstr("and the kept verdict"));
 }
 
-TEST_F(HookServiceTest, AsksForNothingThatTheHooksOfThisStartHaveNotBeenTold) {
-  HookRequest request = Request(HOOK_SLURM_PROLOG);
-  Answer(request);
-  EXPECT_EQ(controller_.max_age_ms, 10000u);
-  job_.clear_id();
-  Answer(request);
-  EXPECT_EQ(controller_.max_age_ms, 0u);
-}
-
-TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatOneServerShows) {
+TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
   controller_.away = absl::UnavailableError("away");
-  HookRequest request = Request(HOOK_SLURM_PROLOG);
   job_.add_servers()->set_host("node2");
   JobServer& own = *job_.mutable_servers(0);
   own.set_world_size(16);
   own.set_node_rank(1);
   own.set_master_port(29500);
-  Answer(request);
+  Answer(HOOK_SLURM_PROLOG);
   ASSERT_EQ(judged_job_.servers_size(), 1);
+  EXPECT_EQ(judged_job_.servers(0).host(), "node1");
   EXPECT_EQ(judged_job_.servers(0).world_size(), 0u);
   EXPECT_FALSE(judged_job_.servers(0).has_node_rank());
   EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
+  // The rendezvous port is that of the job's first server alone.
+  job_.mutable_servers()->SwapElements(0, 1);
+  Answer(HOOK_PLAIN);
+  ASSERT_EQ(judged_job_.servers_size(), 1);
+  EXPECT_EQ(judged_job_.servers(0).host(), "node1");
+  EXPECT_EQ(judged_job_.servers(0).master_port(), 0u);
 }
 
 TEST_F(HookServiceTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
   VerdictFails("link");
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_EQ(answer.reason(), "clusterd: link: DOWN");
   EXPECT_THAT(answer.environment(), IsEmpty());
@@ -273,7 +289,7 @@ TEST_F(HookServiceTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
 TEST_F(HookServiceTest, RunsNoSchedulersCommandForOtherSchedulers) {
   VerdictFails("link");
   for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
-    EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::REFUSE_AND_DRAIN);
+    EXPECT_EQ(Answer(kind).decision(), HookAnswer::REFUSE_AND_DRAIN);
   }
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   request.clear_node_name();
@@ -295,7 +311,7 @@ TEST_F(HookServiceTest, NeitherDrainsNorTakesBackANodeOfAnotherName) {
 TEST_F(HookServiceTest, DrainsNobodyForAHookThatWasKilled) {
   VerdictFails("link");
   gone_ = true;
-  Answer(Request(HOOK_SLURM_PROLOG));
+  Answer(HOOK_SLURM_PROLOG);
   EXPECT_THAT(runner_.commands(), IsEmpty());
   EXPECT_THAT(log_.Lines(), HasSubstr("the hook is gone"));
 }
@@ -303,36 +319,32 @@ TEST_F(HookServiceTest, DrainsNobodyForAHookThatWasKilled) {
 TEST_F(HookServiceTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
   VerdictFails("link");
   controller_.may_drain = false;
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.let_through(),
               Contains(AllOf(HasSubstr("an operator must decide"),
                              HasSubstr("12 of 100 hosts"),
                              HasSubstr("clusterd: link: DOWN"))));
-  EXPECT_THAT(runner_.commands(), IsEmpty());
-  EXPECT_EQ(Answer(Request(HOOK_PLAIN)).decision(), HookAnswer::REFUSE);
-}
-
-TEST_F(HookServiceTest, DrainsNobodyWhileTheControllerDoesNotSayWhetherItMay) {
-  VerdictFails("link");
+  EXPECT_EQ(Answer(HOOK_PLAIN).decision(), HookAnswer::REFUSE);
+  // A controller that does not say whether it may is a brake, too.
   controller_.silent = absl::DeadlineExceededError("no answer in 2s");
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
-  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
-  EXPECT_THAT(answer.let_through(), Contains(HasSubstr("no answer in 2s")));
+  const HookAnswer silent = Answer(HOOK_SLURM_PROLOG);
+  EXPECT_EQ(silent.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(silent.let_through(), Contains(HasSubstr("no answer in 2s")));
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
 TEST_F(HookServiceTest, WorksByItsOwnFactsWhileTheControllerIsAway) {
   controller_.away = absl::UnavailableError("the controller is away");
   Finds("firewall", FAIL, {});
-  HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(answer.basis(), "this host alone");
+  EXPECT_EQ(answer.basis(), kAlone);
   EXPECT_THAT(answer.let_through(),
               AllOf(Contains(HasSubstr("the controller is away")),
                     Contains(HasSubstr("clusterd: firewall"))));
   Finds("link", FAIL, {3});
-  answer = Answer(Request(HOOK_SLURM_PROLOG));
+  answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(answer.reason(), HasSubstr("clusterd: link: device 3"));
 }
@@ -344,12 +356,11 @@ TEST_F(HookServiceTest, AddsTheKeptVerdictWhileTheControllerIsAway) {
   controller_.away = absl::DeadlineExceededError("no answer");
   HookAnswer answer = Answer(request);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
-  EXPECT_THAT(answer.basis(), AllOf(HasSubstr("this host alone and the kept "
-                                              "verdict of run ab12")));
+  EXPECT_THAT(answer.basis(), HasSubstr("kept verdict of run ab12"));
   clock_.Advance(settings_.max_age);
   answer = Answer(request);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(answer.basis(), "this host alone");
+  EXPECT_EQ(answer.basis(), kAlone);
 }
 
 TEST_F(HookServiceTest, JudgesTheKeptVerdictByTheWaiversThatItKnowsNow) {
@@ -363,10 +374,9 @@ TEST_F(HookServiceTest, JudgesTheKeptVerdictByTheWaiversThatItKnowsNow) {
     Waive({rule});
     const HookAnswer answer = Answer(request);
     EXPECT_EQ(answer.decision(), HookAnswer::ALLOW) << rule;
-    EXPECT_THAT(
-        answer.let_through(),
-        Contains(AllOf(HasSubstr("warn: clusterd: listen-backlog: DOWN"),
-                       HasSubstr("; waived until"))));
+    EXPECT_THAT(answer.let_through(),
+                Contains(AllOf(HasSubstr("warn: clusterd: listen-"),
+                               HasSubstr("; waived until"))));
     EXPECT_THAT(answer.let_through(),
                 Not(Contains(HasSubstr("gives no reason"))));
   }
@@ -402,7 +412,8 @@ TEST_F(HookServiceTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
     const HookAnswer answer = Answer(request);
     EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
     EXPECT_EQ(answer.reason(),
-              "clusterd: link: devices 3-4: no longer waived: DOWN");
+              absl::StrCat("clusterd: link: devices 3-4: ",
+                           Say("hook-no-longer-waived", "DOWN")));
   }
   // Without waivers from the controller the verdict counts.
   waivers_ = nullptr;
@@ -427,17 +438,17 @@ TEST_F(HookServiceTest, ReusesAVerdictAsOldAsTheHookAllows) {
   Answer(request);
   request.set_max_age_ms(60000);
   clock_.Advance(absl::Seconds(30));
-  EXPECT_EQ(Answer(request).basis(), "verdict of run ab12, 30 s old");
+  EXPECT_EQ(Answer(request).basis(), VerdictOld(30));
   EXPECT_EQ(controller_.asked, 1);
   clock_.Advance(absl::Seconds(31));
-  EXPECT_EQ(Answer(request).basis(), "verdict of run ab12, 0 s old");
+  EXPECT_EQ(Answer(request).basis(), VerdictOld(0));
   EXPECT_EQ(controller_.asked, 2);
 }
 
 TEST_F(HookServiceTest, BelievesNoVerdictAboutAnotherJob) {
   controller_.digest = std::string(64, 'a');
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
-  EXPECT_EQ(answer.basis(), "this host alone");
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
+  EXPECT_EQ(answer.basis(), kAlone);
   EXPECT_THAT(answer.let_through(), Contains(HasSubstr("of another job")));
   EXPECT_EQ(looks_, 1);
 }
@@ -447,8 +458,7 @@ TEST_F(HookServiceTest, SparesAJobThatOptsOutAndSaysWho) {
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   request.set_opt_out("comment \"clusterd=off\"\x1b[2J");
   job_.set_user("ann");
-  const HookAnswer answer = Answer(request);
-  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
   EXPECT_EQ(controller_.asked, 0);
   EXPECT_THAT(log_.Lines(),
               AllOf(HasSubstr("<5>"), HasSubstr("opted out by"),
@@ -468,84 +478,57 @@ TEST_F(HookServiceTest, JudgesOnlyTheJobsDevicesByItself) {
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
 }
 
-TEST_F(HookServiceTest, NarrowsTheJobToThisHost) {
-  controller_.away = absl::UnavailableError("away");
-  HookRequest request = Request(HOOK_PLAIN);
-  job_.mutable_servers(0)->set_host("node0");
-  job_.add_servers()->set_host("node1");
-  job_.mutable_servers(1)->set_master_port(29500);
-  Answer(request);
-  ASSERT_EQ(judged_job_.servers_size(), 1);
-  EXPECT_EQ(judged_job_.servers(0).host(), "node1");
-  EXPECT_EQ(judged_job_.servers(0).master_port(), 0u);
-}
-
-TEST_F(HookServiceTest, TellsThatTheJobDoesNotNameThisHost) {
-  HookRequest request = Request(HOOK_PLAIN);
+TEST_F(HookServiceTest, AsksNobodyAboutNoJobOrOneOfOtherHosts) {
   job_.mutable_servers(0)->set_host("node9");
-  const HookAnswer answer = Answer(request);
-  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
-  EXPECT_THAT(answer.let_through(), Contains(HasSubstr("expected node1")));
+  const HookAnswer other = Answer(HOOK_PLAIN);
+  EXPECT_EQ(other.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(other.let_through(), Contains(HasSubstr("expected node1")));
   EXPECT_EQ(controller_.asked, 0);
-}
-
-TEST_F(HookServiceTest, JudgesTheHostAloneWhereNoJobIsNamed) {
-  HookRequest request = Request(HOOK_PLAIN);
   job_.Clear();
-  const HookAnswer answer = Answer(request);
-  EXPECT_EQ(answer.basis(), "this host alone");
-  EXPECT_THAT(answer.let_through(), IsEmpty());
+  const HookAnswer none = Answer(HOOK_PLAIN);
+  EXPECT_EQ(none.basis(), kAlone);
+  EXPECT_THAT(none.let_through(), IsEmpty());
   EXPECT_FALSE(judged_with_job_);
 }
 
-TEST_F(HookServiceTest, HealthAsksNoControllerAndKnowsNoJob) {
+TEST_F(HookServiceTest, HealthAsksNoControllerAndDrainsABrokenHost) {
   Finds("device-idle", WARN, {0});
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_HEALTH));
-  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(Answer(HOOK_SLURM_HEALTH).decision(), HookAnswer::ALLOW);
   EXPECT_EQ(controller_.asked, 0);
   EXPECT_FALSE(judged_with_job_);
-}
-
-TEST_F(HookServiceTest, HealthDrainsABrokenHost) {
   Finds("net-health", FAIL, {2});
-  EXPECT_EQ(Answer(Request(HOOK_SLURM_HEALTH)).decision(),
-            HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_EQ(Answer(HOOK_SLURM_HEALTH).decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("State=DRAIN")));
 }
 
 TEST_F(HookServiceTest, HealthClearsOurDrainOnceTheRulePasses) {
-  runner_.Forget(kShow);
-  runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
-  runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
+  IsDrainedFor("link");
   Finds("link", UNKNOWN, {3});
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
   report_.clear_rules();
   Finds("link", PASS, {});
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
 TEST_F(HookServiceTest, AsksTheControllerWhetherARuleHoldsThatNeedsTheSpec) {
-  runner_.Forget(kShow);
-  runner_.Answers(kShow, absl::Substitute(kDrained, "device-ip-planned"));
-  runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
+  IsDrainedFor("device-ip-planned");
   Finds("device-ip-planned", PASS, {});
   VerdictFails("device-ip-planned");
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_EQ(controller_.asked, 1);
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
   controller_.verdict.mutable_hosts(0)->set_state(PASS);
   controller_.verdict.mutable_hosts(0)->clear_reasons();
   controller_.verdict.set_verdict(PASS);
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
 TEST_F(HookServiceTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
-  runner_.Forget(kShow);
-  runner_.Answers(kShow, absl::Substitute(kDrained, "ip-unique"));
-  Answer(Request(HOOK_SLURM_HEALTH));
+  IsDrainedFor("ip-unique");
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_EQ(controller_.asked, 0);
   EXPECT_THAT(runner_.commands(), ElementsAre(kShow));
 }
@@ -555,30 +538,25 @@ TEST_F(HookServiceTest, EpilogGivesTheLastProcessesAMoment) {
   on_look_ = [this] {
     if (looks_ == 3) report_.clear_rules();
   };
-  EXPECT_EQ(Answer(Request(HOOK_SLURM_EPILOG)).decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(Answer(HOOK_SLURM_EPILOG).decision(), HookAnswer::ALLOW);
   EXPECT_EQ(looks_, 3);
-}
-
-TEST_F(HookServiceTest,
-       AJobThatNamesNoDevicesIsJudgedAloneWithAllThatAreThere) {
-  Answer(Request(HOOK_SLURM_EPILOG));
+  // Devices that stay busy.
+  Finds("device-idle", FAIL, {0});
+  on_look_ = [] {};
+  const absl::Time begin = clock_.Now();
+  const HookAnswer busy = Answer(HOOK_SLURM_EPILOG);
+  EXPECT_EQ(busy.decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(busy.reason(), HasSubstr("device-idle"));
+  EXPECT_EQ(clock_.Now() - begin, settings_.grace);
+  // A job that names no devices is judged with all that are there.
   ASSERT_EQ(judged_job_.servers_size(), 1);
   EXPECT_EQ(judged_job_.servers(0).devices_size(), 8);
 }
 
-TEST_F(HookServiceTest, EpilogDrainsWhereDevicesStayBusy) {
-  Finds("device-idle", FAIL, {0});
-  const absl::Time begin = clock_.Now();
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_EPILOG));
-  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
-  EXPECT_THAT(answer.reason(), HasSubstr("device-idle"));
-  EXPECT_EQ(clock_.Now() - begin, settings_.grace);
-}
-
 TEST_F(HookServiceTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
-  Answer(Request(HOOK_SLURM_PROLOG));
+  Answer(HOOK_SLURM_PROLOG);
   clock_.Advance(absl::Hours(30));
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_TASK_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_TASK_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.environment(),
               ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_IP=10.0.0.1",
@@ -634,10 +612,9 @@ TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
   const absl::Status status =
       desk_.Answer(request, [] { return false; }).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("kind 99"), HasSubstr("job id of 9999 bytes"),
-                    HasSubstr("has 4000000000 devices, expected at most 1024"),
-                    HasSubstr("\"../etc\""), HasSubstr("\"n[1-9]\"")));
+  EXPECT_THAT(status, AllOf(HasText("kind 99"), HasText("job id of 9999 bytes"),
+                            HasText("4000000000 devices, expected "),
+                            HasText("\"../etc\""), HasText("\"n[1-9]\"")));
   // The kind of the hook that asks the controller is not valid here.
   EXPECT_FALSE(
       desk_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; }).ok());
@@ -648,11 +625,11 @@ TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
 
 TEST_F(HookServiceTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
   VerdictFails("maintenance");
-  const HookAnswer slurm = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer slurm = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(slurm.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(slurm.let_through(),
               ElementsAre(HasSubstr("fail: clusterd: maintenance: DOWN")));
-  EXPECT_EQ(Answer(Request(HOOK_PBS)).decision(), HookAnswer::REFUSE);
+  EXPECT_EQ(Answer(HOOK_PBS).decision(), HookAnswer::REFUSE);
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
 
@@ -660,29 +637,27 @@ TEST_F(HookServiceTest, HostAloneInMaintenanceIsRefusedAlsoWithoutAJob) {
   Finds("maintenance", WARN, {});
   job_.Clear();
   for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
-    const HookAnswer answer = Answer(Request(kind));
+    const HookAnswer answer = Answer(kind);
     EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
-    EXPECT_EQ(answer.reason(), "clusterd: maintenance: is wrong");
+    EXPECT_EQ(answer.reason(), "clusterd: maintenance: wrong");
   }
   for (const HookKind kind : {HOOK_SLURM_PROLOG, HOOK_SLURM_HEALTH}) {
-    EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::ALLOW);
+    EXPECT_EQ(Answer(kind).decision(), HookAnswer::ALLOW);
   }
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
 
 TEST_F(HookServiceTest,
        TakesADrainBackOnceItsRuleIsWaivedAndNotForMaintenance) {
-  runner_.Forget(kShow);
-  runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
-  runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
+  IsDrainedFor("link");
   Finds("link", WARN, {3});
   Waiver* const waiver =
       report_.mutable_rules(0)->mutable_findings(0)->mutable_waiver();
   waiver->set_rule("maintenance");
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
   waiver->set_rule("link");
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
@@ -696,9 +671,8 @@ TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
   Finds("link", FAIL, {3});
   HookRequest request = Request(HOOK_PBS);
   *request.mutable_job() = job_.SerializeAsString();
-  const auto answer = desk.Answer(request, [] { return false; });
-  ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_THAT(answer->let_through(),
+  const auto answer = desk.Answer(request, [] { return false; }).value();
+  EXPECT_THAT(answer.let_through(),
               Contains(HasSubstr("waivers are not known")));
 }
 

@@ -29,14 +29,14 @@
 namespace clusterd {
 
 // HoldsAlone: this host may refuse for the rule without cluster.yaml. IsOfJob:
-// the rule is about the job's request, so no host is drained. Other rules
-// refuse in a controller's verdict and drain the host that they are about. The
-// rules' rows give the reasons.
+// the rule is about the job's request, so it drains no host. Other rules refuse
+// in a controller's verdict and drain the host that they are about. The rules'
+// rows give the reasons.
 bool HoldsAlone(absl::string_view rule);
 bool IsOfJob(absl::string_view rule);
 
-// Condition for undoing a drain for a rule; a later one needs more than one
-// before it: this host's own facts, a controller's verdict about it, or a
+// What must show that a drain for a rule may be undone, from weakest to
+// strongest: this host's own facts, a controller's verdict about it, or a
 // person, if only several hosts together show it.
 enum class Return { kByItself, kByController, kByHand };
 Return ReturnOf(absl::string_view rule);
@@ -52,9 +52,9 @@ struct HookSettings {
   std::string slurm_conf;  // Empty: scontrol's own default.
 };
 
-// Reads the key `hooks` of agent.yaml, absent or not. Records every mistake:
-// unknown keys and rules with the nearest known one, a rule that is to fail
-// open and closed, paths that are not absolute.
+// Reads the key `hooks` of agent.yaml, which may be absent. Records every
+// mistake: unknown keys and rules with the nearest known one, a rule that is to
+// fail both open and closed, paths that are not absolute.
 HookSettings ReadHookSettings(const YamlValue& hooks);
 
 }  // namespace clusterd

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "config/rules/catalogue.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -74,8 +75,10 @@ TEST(ReadHookSettingsTest, TellsEveryMistakeAtOnce) {
                     HasSubstr("\"lnik\""), HasSubstr("\"link\""),
                     HasSubstr("agent.yaml:5:16: hooks.fail_closed"),
                     HasSubstr("expected a list of rules"),
-                    HasSubstr("hooks.fail_open: hccs is also in fail_closed"),
-                    HasSubstr("\"scontrol\" is not an absolute path")));
+                    HasSubstr(Say("msg-hook-fail-open-and-closed",
+                                  "hooks.fail_open", "hccs")),
+                    HasSubstr(Say("msg-spec-not-absolute", "hooks.scontrol",
+                                  "\"scontrol\""))));
 }
 
 TEST(HookRulesTest, AreThoseOfTheRows) {

@@ -7,7 +7,7 @@
 namespace clusterd {
 namespace {
 
-// A rename puts the file in its place; one writer at a time.
+// A rename moves the file to its place; there is one writer at a time.
 constexpr char kNewFile[] = "verdict.new";
 
 struct FileName {
@@ -88,7 +88,7 @@ void VerdictStore::DropOld(const std::string& kept) {
         parsed.digest != own.digest) {
       continue;
     }
-    // A file that cannot be removed is dropped the next time.
+    // A file that cannot be removed is dropped next time.
     if (files_->Remove(PathOf(name)).ok()) --left;
   }
 }

@@ -43,7 +43,7 @@ std::shared_ptr<grpc::Channel> ChannelTo(
     const std::string& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
-  // The verified connection shares nothing with the other one.
+  // The verified connection must share nothing with the other one.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
@@ -93,7 +93,7 @@ auto Patiently(const CallPatience& patience, bool has_answered,
     const bool is_busy = absl::IsResourceExhausted(answer.status());
     unanswered = is_busy ? 0 : unanswered + 1;
     if (!MayPass(answer.status(), unanswered, patience, has_answered)) break;
-    // Random, so that a thousand hosts do not connect at the same time.
+    // A random wait, so that a thousand hosts do not connect at the same time.
     patience.wait(absl::Seconds(1 + 2 * patience.random()));
     answer = ask();
   }
@@ -106,10 +106,10 @@ constexpr int kMaxPort = 65535;
 constexpr size_t kMaxAuditBytes = 8 << 20;
 
 constexpr char kFooter[] =
-    R"(An administrator gets the whole line from `clusterctl token create`. The host's
-key is made on this host and never sent. The token is sent only to a controller
-whose CA has the hash. Files of another identity are replaced, and agent.yaml
-stays as it is.
+    R"(`clusterctl token create` prints the whole command line. The host's key is made
+on this host and never sent. The token is sent only to a controller whose CA has
+the hash. Files of another identity are replaced. An existing agent.yaml stays
+as it is.
 
 Exit status: 0 this host has its certificate, 1 it does not, and the message
 says why; 3 wrong usage.)";
@@ -135,8 +135,8 @@ absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
   return std::string(absl::StripAsciiWhitespace(text));
 }
 
-// The key of a join that was cut off, or this host's own, or a new one. A new
-// key is on disk before it is used.
+// The key of an interrupted join, or this host's own, or a new one. A new key
+// is on disk before it is used.
 absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
                                    const IdentityFolder& folder) {
   const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
@@ -162,7 +162,7 @@ std::string YamlText(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-// True if nothing is left to do, as after a repeated join.
+// True if nothing is left to do, for example when a join is repeated.
 bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   absl::StatusOr<TlsPem> now =
       ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
@@ -174,7 +174,7 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   return *now == pair && access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
-// Calls `put` between two lines of this host's audit file.
+// Calls `put`, with a line of this host's audit file before and after it.
 absl::StatusOr<bool> PutAudited(
     AuditLog* audit, const std::string& host, const TlsPem& pair,
     const std::function<absl::StatusOr<bool>()>& put) {
@@ -298,8 +298,8 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
 std::string AgentConfigText(const JoinFlags& flags,
                             const std::string& cluster) {
   return absl::StrCat(
-      "# Made by clusterd join. What this host lets be changed stands in "
-      "allow.\n",
+      "# Made by clusterd join. allow lists what may be changed on this "
+      "host.\n",
       "controller: ", YamlText(flags.controller),
       "\ncluster: ", YamlText(cluster), "\nallow: [observe]\n");
 }
@@ -317,16 +317,16 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
   CLI::Option* const token = app.add_option(
       "--token", flags->token, "Token that clusterctl token create printed");
   app.add_option("--token-file", flags->token_file,
-                 "File that holds it, so that no list of processes\nshows it")
+                 "File with the token, so that no list of processes\nshows it")
       ->excludes(token);
   app.add_option("--name", flags->name,
-                 "This host's name in cluster.yaml; otherwise its own");
-  app.add_option(
-      "--cluster", flags->cluster,
-      "Refuse any other cluster; otherwise it is as the\ncontroller says");
+                 "This host's name in cluster.yaml (default: its host\n"
+                 "name)");
+  app.add_option("--cluster", flags->cluster,
+                 "Refuse any other cluster (default: that of the\ncontroller)");
   app.add_option("--enrol-port", flags->enrol_port,
-                 "Where hosts join, if it is not the port after the\n"
-                 "controller's")
+                 "Port where hosts join (default: the port after that\n"
+                 "of --controller)")
       ->check(CLI::Range(1, kMaxPort));
   app.add_flag("--new-key", flags->new_key,
                "Make a new key even where this host has one");

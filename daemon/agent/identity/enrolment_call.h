@@ -2,7 +2,7 @@
 // join, at the enrolment port, or to renew late, at the port of all other
 // calls. Also has the command clusterd join. It is safe by its order: it
 // fetches the roots from any server at the address and compares them with a
-// hash that the host was given. Then it opens a second connection, by those
+// hash that the host was given. Then it opens a second connection, with these
 // roots and to the controller's SPIFFE id. Only that one carries the token.
 #ifndef DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
 #define DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
@@ -26,11 +26,11 @@ namespace clusterd {
 
 struct TrustedRoots {
   std::string cluster;
-  std::string roots_pem;  // Those that the hashes name, and no other.
+  std::string roots_pem;  // Only those that the hashes name.
 };
 
-// Number of tries for a busy or slow controller, the wait between tries, and
-// the number of unanswered tries in a row after which it seems to be away.
+// The number of tries for a busy or slow controller, the wait between them, and
+// the number of consecutive unanswered tries after which it seems to be away.
 struct CallPatience {
   int tries = 30;
   std::function<void(absl::Duration)> wait;
@@ -39,9 +39,9 @@ struct CallPatience {
   int unanswered = 3;
 };
 
-// True if a retry may succeed after this status and so many unanswered tries in
-// a row. Joining may be retried: the same question has the same answer.
-// `has_answered`: the controller answered an earlier call.
+// True if a retry may succeed after this status and this many consecutive
+// unanswered tries. Joining may be retried: the same question has the same
+// answer. `has_answered`: the controller answered an earlier call.
 bool MayPass(const absl::Status& status, int unanswered,
              const CallPatience& patience, bool has_answered);
 
@@ -51,13 +51,13 @@ absl::StatusOr<TrustedRoots> FetchRoots(
     const std::string& address, const std::vector<std::string>& ca_hashes,
     const CallPatience& patience);
 
-// Errors are the controller's, as EnrolmentService has them; Unavailable, with
-// the next step, if it cannot be reached.
+// Errors are the controller's (EnrolmentService); Unavailable, with the next
+// step, if it cannot be reached.
 absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const TrustedRoots& roots,
                                    const JoinRequest& request,
                                    const CallPatience& patience);
-// Renews with the pair of an expired certificate: TLS proves that the key is
+// Renews with the expired certificate and its key: TLS proves that the key is
 // this host's. `controller` is HOST:PORT as in agent.yaml.
 absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
                                         const std::string& cluster,
@@ -74,7 +74,7 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
 
 // clusterd join: gets a certificate of this host's own from the controller,
 // with a key that never leaves the host. Run again with the same arguments, it
-// finishes what was cut off, or reports that nothing is left to do.
+// finishes what was interrupted, or reports that nothing is left to do.
 struct JoinFlags {
   std::string controller;  // HOST:PORT, as agent.yaml has it.
   std::vector<std::string> ca_hashes;
@@ -82,7 +82,7 @@ struct JoinFlags {
   std::string token_file;
   std::string name;     // Empty: the host's own.
   std::string cluster;  // Empty: as the controller says.
-  int enrol_port = 0;   // 0: the one after the controller's.
+  int enrol_port = 0;   // 0: the next after the controller's.
   std::string root = "/";
   std::string folder = "/etc/clusterd";  // Below the root.
   bool new_key = false;
@@ -94,26 +94,26 @@ struct JoinTools {
   std::string machine_id;
   std::function<absl::Time()> now;
   CallPatience patience;
-  // Opens the audit file, for a line before and after a change; empty: none.
+  // Opens the audit file, for a line before and after a change; may be empty.
   std::function<std::unique_ptr<AuditLog>()> open_audit;
   std::ostream* out = nullptr;
 };
 
-// nullopt if the program should go on to JoinCluster; otherwise its exit
+// nullopt if the program should continue with JoinCluster; otherwise its exit
 // status. `argv` begins with "join".
 std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                                   JoinFlags* flags);
 
-// An agent.yaml for a host without one, which is then only observed.
+// An agent.yaml for a host without one, which allows only observing.
 std::string AgentConfigText(const JoinFlags& flags, const std::string& cluster);
 
 // Writes key, certificates and, if it is missing, agent.yaml. Errors say in one
-// sentence what to do. It changes no file in use until the last moment, and
-// nothing at all if the host has this very certificate already. Unavailable if
-// the audit file cannot be written, because a running clusterd holds it.
+// sentence what to do. It changes files in use only at the last moment, and
+// nothing at all if the host already has this certificate. Unavailable if the
+// audit file cannot be written, because a running clusterd holds it.
 absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts);
 
-// Runs the whole command: 0 joined, 1 not, 3 wrong usage. `state_of` returns
+// Runs the whole command: 0 joined, 1 failed, 3 wrong usage. `state_of` returns
 // the folder of the machine in which this host's daemon keeps its state.
 int RunJoin(int argc, const char* const* argv,
             const std::function<std::string(const JoinFlags&)>& state_of);

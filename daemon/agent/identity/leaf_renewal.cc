@@ -46,10 +46,10 @@ bool HeldIdentity::IsNewerThanDialled() const {
 
 namespace {
 
-// Limits the wait, since the system clock may be set.
+// Bounds the wait, since the system clock may be set.
 constexpr absl::Duration kMostWait = absl::Hours(1);
 constexpr absl::Duration kAnswerWait = absl::Seconds(60);
-// Wait after an error, and until the host is idle.
+// The wait after an error, and until the host is idle.
 constexpr absl::Duration kRetry = absl::Minutes(5);
 constexpr absl::Duration kReattachWait = absl::Minutes(1);
 constexpr size_t kMaxRefusalBytes = 500;
@@ -68,8 +68,8 @@ std::string FolderOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// Installs the answer between two lines of the host's audit file. `before`: the
-// host's pair, whose roots it trusts.
+// Installs the answer, with a line of the host's audit file before and after
+// it. `before`: the host's pair, whose roots it trusts.
 absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                         const std::string& key, const Renewing& host) {
   const SpiffeId& self = host.self;
@@ -196,7 +196,7 @@ void LeafRenewal::Look() {
   parts_.held->Look();
   const absl::StatusOr<CertificateInfo> info =
       ParseCertificate(parts_.held->pair().certificate);
-  if (!info.ok()) return;  // It was good once: not reached.
+  if (!info.ok()) return;  // Never: it was parsed before.
   if (parts_.held->IsNewerThanDialled()) {
     parts_.reattach();
     return LookAgain(kReattachWait);
@@ -300,7 +300,7 @@ void LeafRenewal::Tell(const absl::Status& trouble) {
   }
   const std::string text(trouble.message());
   absl::MutexLock lock(&mutex_);
-  // Logs a controller that is away for a night once, not a hundred times.
+  // Log a controller that is away for a night once, not a hundred times.
   if (text == told_) return;
   told_ = text;
   parts_.log->Warning("this host's certificate is not renewed yet: ", text);

@@ -1,14 +1,14 @@
 // Renews the certificate of a joined host automatically. At half of its life, a
 // tenth sooner or later to spread the cluster, it requests the next one over
 // the stream, with a new key. If it has expired, because the host was off or
-// its controller away, it uses a connection by the expired pair
-// (Trust.RenewLate). The answer is checked, then swapped in whole
-// (identity_folder.h). The next connection shows it; it is opened once the host
-// is idle, while the old certificate is still valid. The answer includes a
+// its controller away, it uses a connection with the expired pair
+// (Trust.RenewLate). The answer is checked, then installed as a whole
+// (identity_folder.h). The next connection uses it; that is opened once the
+// host is idle, while the old certificate is still valid. The answer includes a
 // signed bundle of roots (root_bundle.h). A controller with a newer bundle says
 // so when the host attaches. The host then renews at once, at most every five
-// minutes until it has an answer, whether it can take the bundle or not. It
-// does nothing if the files were put there by hand.
+// minutes until it has an answer, even if it cannot take the bundle. Files that
+// were installed by hand are never renewed.
 #ifndef DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 #define DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 
@@ -36,7 +36,7 @@
 
 namespace clusterd {
 
-// The key and certificate that this host shows: the last valid pair of its
+// The key and certificate that this host uses: the last valid pair of its
 // files. Invalid files are refused, with the mistake named, and the old pair
 // stays in use:
 //   cut short, not PEM, not a pair, of another host or cluster, not valid now,
@@ -72,22 +72,22 @@ class HeldIdentity {
   std::string told_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The time of renewal: `draw`, from [0, 1), sets it to 0.4 to 0.6 of the life.
+// When to renew: `draw`, from [0, 1), chooses 0.4 to 0.6 of the life.
 absl::Time RenewalTime(const CertificateInfo& certificate, double draw);
 
 // True if this host has joined and its certificate has expired at `now`.
 bool HasEnded(const TlsFiles& files, absl::Time now);
 
 // Renews an expired certificate with its key and installs the new one; for a
-// daemon at start. OK at once unless HasEnded. Errors as AskToRenewLate and
+// daemon's start. OK at once unless HasEnded. Errors as AskToRenewLate and
 // CheckedPair, and those of `audit`, unless that is null; `name` and cluster
 // are those of the old certificate.
 absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
                           absl::Time now, AuditLog* audit = nullptr,
                           Log* log = nullptr);
 
-// Roots of the CA file, and the number of their bundle if the host has joined;
-// missing if one cannot be read.
+// The roots of the CA file, and the number of their bundle if the host has
+// joined; missing if either cannot be read.
 RootsFact ReadRoots(const TlsFiles& files);
 
 class LeafRenewal {
@@ -100,13 +100,13 @@ class LeafRenewal {
     std::string controller;  // HOST:PORT.
     // Asks the controller over the stream; as AgentStream::Ask.
     std::function<void(AgentMessage, absl::Duration wait, Answered)> ask;
-    // Opens the stream again, unless the host is at work.
+    // Reopens the stream, unless the host is busy.
     std::function<void()> reattach;
     std::function<double()> random;  // Draws from [0, 1); any thread.
     Scheduler* scheduler = nullptr;
     WorkerPool* pool = nullptr;
     Log* log = nullptr;
-    // Gets a line before and after each new pair, with its roots; null: none.
+    // Gets a line before and after each new pair, with its roots; may be null.
     AuditLog* audit = nullptr;
   };
 
@@ -116,12 +116,12 @@ class LeafRenewal {
   explicit LeafRenewal(Parts parts);
   ~LeafRenewal() { Stop(); }
 
-  // Starts the checks. Called again whenever the host has attached, so that a
-  // renewal that became due without a controller needs no further wait.
+  // Starts the checks. Call it again whenever the host has attached, so that a
+  // renewal that became due without a controller does not wait any longer.
   void Start() { LookAgain(absl::ZeroDuration()); }
-  // Takes Welcome.roots_bundle. Call before Start, which checks it.
+  // Notes Welcome.roots_bundle. Call it before Start, which checks it.
   void OnOfferedRoots(uint64_t bundle) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nothing of it runs afterwards.
+  // No check runs after it.
   void Stop() { gate_.Close(); }
 
  private:
@@ -129,9 +129,9 @@ class LeafRenewal {
   void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs on a thread of the pool.
   void Look();
-  // True if it should renew for the bundle that the controller offers.
+  // True if it should renew to get the bundle that the controller offers.
   bool WantsRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Makes the key, unless there is one.
+  // Makes the key, unless it exists.
   absl::Status FillInLocked(CertificateRequest* request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AskOverStream();
@@ -143,7 +143,7 @@ class LeafRenewal {
   const IdentityFolder folder_;
   const CallbackGate gate_;
   absl::Mutex mutex_;
-  // The requested key; kept until there is an answer, for equal retries.
+  // The requested key; kept until there is an answer, to repeat the request.
   std::string next_key_ ABSL_GUARDED_BY(mutex_);
   bool asking_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -151,8 +151,8 @@ class LeafRenewal {
   std::string told_ ABSL_GUARDED_BY(mutex_);
   uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   // The bundle offered when the host last asked over the stream, and the
-  // highest one answered. The host has that one or cannot take it: no need to
-  // ask again.
+  // highest one answered, which the host has or cannot take: there is no need
+  // to ask again.
   uint64_t asked_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t answered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time next_for_roots_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

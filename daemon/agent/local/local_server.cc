@@ -28,7 +28,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kWaitingConnections = 512;
-// Wait when the process is out of descriptors: ending calls free some.
+// The wait when the process is out of descriptors: ending calls free some.
 constexpr int kOutOfDescriptorsMs = 100;
 
 bool Bind(int fd, const std::string& path) {
@@ -45,9 +45,9 @@ bool Bind(int fd, const std::string& path) {
          fchmodat(AT_FDCWD, path.c_str(), 0660, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// Two for gRPC itself, and the callers: a host with 192 cores starts that many
-// jobs of an array, and people call too. Each caller waits in a thread of its
-// own, which ends with the call. Further callers get RESOURCE_EXHAUSTED.
+// Two threads are gRPC's own; the others wait for callers, each until the end
+// of its call. A host with 192 cores starts that many jobs of an array, and
+// people call too. Further callers get RESOURCE_EXHAUSTED.
 constexpr int kMaxThreads = 2 + 254;
 // Enough for a job of 1,152 servers with its rank table.
 constexpr int kMaxReceivedBytes = 4 << 20;
@@ -64,7 +64,7 @@ absl::Status CheckPath(const std::string& path) {
   return absl::OkStatus();
 }
 
-// REQUIRES: the lock is held, so no living daemon uses the socket.
+// REQUIRES: the lock is held, so no running daemon uses the socket.
 absl::Status RemoveStale(const std::string& path) {
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) {
@@ -165,7 +165,7 @@ absl::Status LocalServer::Listen() {
   grpc::ServerBuilder builder;
   builder.RegisterService(this);
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
-  // One thread that sleeps until a caller comes.
+  // One thread, which sleeps until a caller arrives.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
@@ -191,7 +191,7 @@ void LocalServer::Told(const char* call,
 }
 
 LocalServer::~LocalServer() {
-  // Calls ask the listener for their caller.
+  // Calls ask the listener who their caller is, so it outlives them.
   if (listener_ != nullptr) listener_->Stop();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);

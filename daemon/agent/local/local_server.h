@@ -1,7 +1,7 @@
 // The local API of this host's daemon: a unix socket that root and its group
-// may connect to, held by one daemon at a time. It serves its status, a check
-// of itself, and a scheduler's hooks: 64 concurrent prologs of a job array, and
-// as many of the next one.
+// may connect to, held by one daemon at a time. It serves the daemon's status,
+// a check of the host, and a scheduler's hooks: 64 concurrent prologs of a job
+// array, and as many of the next array.
 #ifndef DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
 #define DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
 
@@ -29,22 +29,22 @@ namespace clusterd {
 // listener does not report them.
 class LocalListener {
  public:
-  // Makes the socket at `path`, for root and its group, and listens. Sets the
-  // umask for a moment. Unavailable, with the reason, if that fails.
+  // Makes the socket at `path`, for root and its group, and listens. Changes
+  // the umask for a moment. Unavailable, with the reason, if that fails.
   static absl::StatusOr<std::unique_ptr<LocalListener>> Listen(
       const std::string& path);
   // The socket's file stays.
   ~LocalListener() { Stop(); }
 
-  // Gives each connection to `take`, its new owner, on an own thread. Once.
+  // Passes each connection to `take`, its new owner, on a thread. Call once.
   void Start(std::function<void(int connection)> take);
 
-  // Accepts no more.
+  // Accepts no more connections.
   void Stop();
 
-  // The caller of a connection, as the kernel has it (SO_PEERCRED, unix(7)):
-  // "uid 0 gid 0 pid 4711"; "unknown" if there is none. `peer`: gRPC's name of
-  // it, "fd:17". A connection that was just closed may give the next caller.
+  // The caller of a connection, from the kernel (SO_PEERCRED, unix(7)): "uid 0
+  // gid 0 pid 4711"; "unknown" if there is none. `peer`: gRPC's name of it,
+  // "fd:17". A connection that was just closed may give the next caller.
   std::string Who(absl::string_view peer) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -54,7 +54,7 @@ class LocalListener {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   const OwnedFd listening_;
-  const OwnedFd stop_;  // An eventfd: written to, it ends the thread.
+  const OwnedFd stop_;  // An eventfd: writing ends the thread.
   mutable absl::Mutex mutex_;
   // By descriptor, which is reused only after its connection was closed.
   std::map<int, ucred> callers_ ABSL_GUARDED_BY(mutex_);
@@ -65,7 +65,7 @@ class LocalListener {
 class LocalServer final : public LocalAgent::Service {
  public:
   // All are called from several threads at once and may block. `gone` is true
-  // once the caller has hung up, or was killed.
+  // once the caller has disconnected or was killed.
   struct Answers {
     std::function<AgentStatus()> status;
     std::function<CheckSelfResponse()> check_self;
@@ -77,8 +77,8 @@ class LocalServer final : public LocalAgent::Service {
   };
 
   // Takes the lock PATH.lock, and replaces the socket of a daemon that did not
-  // end cleanly. Call it before other threads make files: it sets the umask for
-  // a moment. InvalidArgument if the path is not absolute or too long for a
+  // end cleanly. Call it before other threads make files: it changes the umask
+  // for a moment. InvalidArgument if the path is not absolute or too long for a
   // socket; NotFound if its folder is missing; PermissionDenied if others than
   // root could change that folder; FailedPrecondition if another daemon holds
   // the lock, or if the path is not a socket, which is never removed.
@@ -86,9 +86,8 @@ class LocalServer final : public LocalAgent::Service {
   static absl::StatusOr<std::unique_ptr<LocalServer>> Start(
       const std::string& path, Answers answers);
 
-  // Breaks calls off after a moment, removes the socket and releases the lock.
-  // The lock file stays: otherwise two daemons could lock two files of one
-  // name.
+  // Ends calls after a moment, removes the socket and releases the lock. The
+  // lock file stays: otherwise two daemons could lock two files of one name.
   ~LocalServer() override;
 
   // The socket's permission decides who may ask: root and its group.

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -18,10 +17,12 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -49,58 +50,47 @@ class LocalServerTest : public testing::Test {
     };
     return answers;
   }
+  std::unique_ptr<LocalServer> Started(LocalServer::Answers answers) const {
+    return LocalServer::Start(path(), std::move(answers)).value();
+  }
   std::unique_ptr<LocalAgent::Stub> Client() {
     return LocalAgent::NewStub(grpc::CreateChannel(
         "unix:" + path(), grpc::experimental::LocalCredentials(UDS)));
   }
+  grpc::Status RunHook(grpc::ClientContext* context, HookAnswer* answer) {
+    SetDeadline(context);
+    HookRequest request;
+    request.set_kind(HOOK_SLURM_PROLOG);
+    return Client()->RunHook(context, request, answer);
+  }
   static void SetDeadline(grpc::ClientContext* context) {
     context->set_deadline(PatientDeadline());
+  }
+  AgentStatus Status() {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    AgentStatus status;
+    EXPECT_TRUE(Client()->GetStatus(&context, {}, &status).ok());
+    return status;
   }
 
  private:
   std::string folder_ = "/tmp/clusterd_test_XXXXXX";
 };
 
-TEST_F(LocalServerTest, AnswersStatusAndSelfCheck) {
-  const auto server = LocalServer::Start(path(), Answers());
-  ASSERT_TRUE(server.ok()) << server.status();
-  const auto client = Client();
-  grpc::ClientContext status_context;
-  SetDeadline(&status_context);
-  AgentStatus status;
-  ASSERT_TRUE(client->GetStatus(&status_context, {}, &status).ok());
-  EXPECT_EQ(status.host(), "server0");
-  EXPECT_EQ(status.last_error(), "controller away");
+TEST_F(LocalServerTest, AnswersOwnerAndGroupStatusAndSelfCheck) {
+  const auto server = Started(Answers());
+  EXPECT_EQ(Status().host(), "server0");
+  EXPECT_EQ(Status().last_error(), "controller away");
   grpc::ClientContext check_context;
   SetDeadline(&check_context);
   CheckSelfResponse check;
-  ASSERT_TRUE(client->CheckSelf(&check_context, {}, &check).ok());
+  ASSERT_TRUE(Client()->CheckSelf(&check_context, {}, &check).ok());
   EXPECT_EQ(check.report().verdict(), WARN);
-}
-
-TEST_F(LocalServerTest, LetsOwnerAndGroupConnectOnly) {
-  const auto server = LocalServer::Start(path(), Answers());
-  ASSERT_TRUE(server.ok()) << server.status();
   struct stat info = {};
   ASSERT_EQ(lstat(path().c_str(), &info), 0);
   EXPECT_TRUE(S_ISSOCK(info.st_mode));
   EXPECT_EQ(info.st_mode & 0777, 0660u);
-}
-
-TEST_F(LocalServerTest, RefusesToStartBesideAnother) {
-  const auto first = LocalServer::Start(path(), Answers());
-  ASSERT_TRUE(first.ok()) << first.status();
-  const auto second = LocalServer::Start(path(), Answers());
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
-  AgentStatus status;
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  EXPECT_TRUE(Client()->GetStatus(&context, {}, &status).ok());
-}
-
-TEST_F(LocalServerTest, LeavesNoSocketBehind) {
-  { ASSERT_TRUE(LocalServer::Start(path(), Answers()).ok()); }
-  EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
 using ::testing::HasSubstr;
@@ -123,25 +113,21 @@ bool Exists(const std::string& path) {
 
 TEST_F(LocalServerTest, RefusesSecondUntilFirstEnds) {
   {
-    const auto first = LocalServer::Start(path(), Answers());
-    ASSERT_TRUE(first.ok()) << first.status();
-    const auto second = LocalServer::Start(path(), Answers());
-    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(second.status().message()),
-                HasSubstr("another clusterd holds it"));
+    const auto first = Started(Answers());
+    EXPECT_THAT(LocalServer::Start(path(), Answers()),
+                Fails(absl::StatusCode::kFailedPrecondition,
+                      HasText(Say("msg-hook-socket-held", path() + ".lock"))));
     EXPECT_TRUE(Exists(path()));
+    EXPECT_EQ(Status().host(), "server0");
   }
+  EXPECT_FALSE(Exists(path()));
   EXPECT_TRUE(LocalServer::Start(path(), Answers()).ok());
 }
 
 TEST_F(LocalServerTest, ReplacesSocketThatAKilledDaemonLeft) {
   BindSocket(path());
-  const auto server = LocalServer::Start(path(), Answers());
-  ASSERT_TRUE(server.ok()) << server.status();
-  AgentStatus status;
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  EXPECT_TRUE(Client()->GetStatus(&context, {}, &status).ok());
+  const auto server = Started(Answers());
+  EXPECT_EQ(Status().host(), "server0");
 }
 
 TEST_F(LocalServerTest, NeverRemovesWhatIsNoSocket) {
@@ -160,12 +146,12 @@ TEST_F(LocalServerTest, RefusesPathsThatCannotWork) {
   EXPECT_EQ(code("/tmp/" + std::string(200, 'a')),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code("/nowhere/agent.sock"), absl::StatusCode::kNotFound);
-}
-
-HookRequest Prolog() {
-  HookRequest request;
-  request.set_kind(HOOK_SLURM_PROLOG);
-  return request;
+  // Others could put their socket there.
+  const std::string folder = path().substr(0, path().rfind('/'));
+  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
+  EXPECT_THAT(LocalServer::Start(path(), Answers()),
+              Fails(absl::StatusCode::kPermissionDenied, HasText(folder)));
+  EXPECT_FALSE(Exists(path()));
 }
 
 TEST_F(LocalServerTest, AnswersSixtyFourPrologsAtOnce) {
@@ -183,17 +169,14 @@ TEST_F(LocalServerTest, AnswersSixtyFourPrologsAtOnce) {
     answer.set_reason(HookKind_Name(request.kind()));
     return answer;
   };
-  const auto server = LocalServer::Start(path(), std::move(answers));
-  ASSERT_TRUE(server.ok()) << server.status();
+  const auto server = Started(std::move(answers));
   std::vector<std::thread> prologs;
   std::atomic<int> answered{0};
   for (int i = 0; i < 64; ++i) {
     prologs.emplace_back([this, &answered] {
       grpc::ClientContext context;
-      SetDeadline(&context);
       HookAnswer answer;
-      const grpc::Status status =
-          Client()->RunHook(&context, Prolog(), &answer);
+      const grpc::Status status = RunHook(&context, &answer);
       EXPECT_TRUE(status.ok()) << status.error_message();
       if (answer.reason() == "HOOK_SLURM_PROLOG") ++answered;
     });
@@ -214,17 +197,14 @@ TEST_F(LocalServerTest, NoticesThatAHookIsGone) {
     noticed.Notify();
     return absl::CancelledError("nobody asks any more");
   };
-  const auto server = LocalServer::Start(path(), std::move(answers));
-  ASSERT_TRUE(server.ok()) << server.status();
-  const auto client = Client();
+  const auto server = Started(std::move(answers));
   grpc::ClientContext context;
-  SetDeadline(&context);
   std::thread killer([&] {
     begun.WaitForNotification();
     context.TryCancel();
   });
   HookAnswer answer;
-  EXPECT_FALSE(client->RunHook(&context, Prolog(), &answer).ok());
+  EXPECT_FALSE(RunHook(&context, &answer).ok());
   EXPECT_TRUE(noticed.WaitForNotificationWithTimeout(kPatience));
   killer.join();
 }
@@ -234,16 +214,14 @@ TEST_F(LocalServerTest, TellsWhatIsWrongWithAHooksRequest) {
   answers.run_hook =
       [](const HookRequest&,
          const std::function<bool()>&) -> absl::StatusOr<HookAnswer> {
-    return absl::InvalidArgumentError("hook: kind 99 is not known here");
+    return absl::InvalidArgumentError("hook: kind 99");
   };
-  const auto server = LocalServer::Start(path(), std::move(answers));
-  ASSERT_TRUE(server.ok()) << server.status();
+  const auto server = Started(std::move(answers));
   grpc::ClientContext context;
-  SetDeadline(&context);
   HookAnswer answer;
-  const grpc::Status status = Client()->RunHook(&context, Prolog(), &answer);
+  const grpc::Status status = RunHook(&context, &answer);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "hook: kind 99 is not known here");
+  EXPECT_EQ(status.error_message(), "hook: kind 99");
 }
 
 TEST_F(LocalServerTest, TellsWhoCallsAsTheKernelKnowsThem) {
@@ -254,26 +232,13 @@ TEST_F(LocalServerTest, TellsWhoCallsAsTheKernelKnowsThem) {
     absl::MutexLock lock(&mutex);
     calls.push_back(call);
   };
-  const auto server = LocalServer::Start(path(), std::move(answers));
-  ASSERT_TRUE(server.ok()) << server.status();
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  AgentStatus status;
-  ASSERT_TRUE(Client()->GetStatus(&context, {}, &status).ok());
+  const auto server = Started(std::move(answers));
+  Status();
   absl::MutexLock lock(&mutex);
   EXPECT_THAT(calls, testing::ElementsAre("GetStatus by uid " +
                                           std::to_string(geteuid()) + " gid " +
                                           std::to_string(getegid()) + " pid " +
                                           std::to_string(getpid())));
-}
-
-TEST_F(LocalServerTest, MakesNoSocketWhereOthersCouldPutTheirs) {
-  const std::string folder = path().substr(0, path().rfind('/'));
-  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
-  const absl::Status status = LocalServer::Start(path(), Answers()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(folder));
-  EXPECT_FALSE(Exists(path()));
 }
 
 }  // namespace

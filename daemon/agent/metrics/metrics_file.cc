@@ -18,13 +18,13 @@ void AddCheck(const CheckSelfResponse& check, MetricsText* text) {
   text->Begin("clusterd_agent_rules", "gauge",
               "Rules that need one host only, by state in its newest look at "
               "itself.");
-  for (const auto& [state, name] : MetricStates()) {
+  for (const auto& [state, name] : kMetricStates) {
     text->Add(rules[state], {{"state", name}});
   }
   text->AddGauge("clusterd_agent_check_timestamp_seconds",
                  "When the host looked at itself last.",
                  static_cast<double>(check.facts().observed_at_ms()) / 1000);
-  // An unknown number is left out: it is not zero.
+  // Unknown numbers are omitted: they are not zero.
   if (!check.facts().drift().has_value()) return;
   const DriftFact::Drifts& drift = check.facts().drift().value();
   text->AddGauge("clusterd_agent_drifted_settings",
@@ -74,7 +74,7 @@ void MetricsFile::BeginLocked() {
     return;
   }
   writing_ = parts_.pool->TryRun(gate_.Wrap([this] { Write(); }));
-  // Set also if the pool is full.
+  // Set the timer even if the pool is full.
   parts_.scheduler->Cancel(timer_);
   timer_ = parts_.scheduler->RunAfter(kWriteInterval,
                                       gate_.Wrap([this] { OnChanged(false); }));

@@ -29,7 +29,7 @@ namespace clusterd {
 
 struct HostNumbers {
   AgentStatus status;
-  // Unset before the first check.
+  // Unset until the first check.
   std::optional<CheckSelfResponse> check;
   // "host" and "ca", of readable files.
   std::vector<std::pair<std::string, absl::Time>> certificate_ends;
@@ -63,7 +63,7 @@ class MetricsFile {
 
   // Writes soon; `look` also renews the last check. Does not block.
   void OnChanged(bool look) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends the writes and waits for a running one.
+  // Ends the writes, and waits for a running one.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -79,7 +79,7 @@ class MetricsFile {
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // Used only by Write, which runs once at a time.
+  // Used only by Write, which never runs twice at once.
   HostNumbers numbers_;
   absl::Time look_at_ = absl::InfinitePast();
   std::string told_;

@@ -1,7 +1,6 @@
 #include "daemon/agent/metrics/metrics_file.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"

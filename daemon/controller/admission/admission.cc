@@ -43,13 +43,13 @@ void Admission::MakeRoom(std::vector<Id>* gone) {
     gone->push_back(idle_.begin()->second);
     return Leave(gone->back());
   }
-  // Handshakes end soon, one way or the other; calls may last for ever.
+  // Handshakes end soon, one way or another; calls may last forever.
   if (!handshakes_.empty()) return;
   for (auto& [name, address] : addresses_) {
     gone->insert(gone->end(), address.waiting.begin(), address.waiting.end());
   }
   waiting_count_ = 0;
-  addresses_.clear();  // No handshake is left that they would count.
+  addresses_.clear();  // No handshake is under way, so none is lost.
   for (const Id id : *gone) known_.erase(id);
 }
 
@@ -121,7 +121,7 @@ bool Admission::Begin(Id id, absl::Time now) {
   if (took <= limits_.wanted) {
     rate_ = std::min(limits_.most_rate, rate_ + 1);
   } else if (now - slowed_ > limits_.wanted) {
-    // Slow down once for all handshakes that were begun before.
+    // Slow down only once for all handshakes that began before this.
     slowed_ = now;
     rate_ = std::max(limits_.least_rate, rate_ * 0.7);
   }

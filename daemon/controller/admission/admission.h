@@ -23,14 +23,14 @@
 namespace clusterd {
 
 struct AdmissionLimits {
-  // Handshakes under way: admitted, and no call has come yet.
+  // Handshakes under way: connections admitted, but without a call so far.
   size_t handshakes = 256;
   size_t handshakes_of_address = 64;
   // Handshakes and open connections.
   size_t connections = 16384;
   // A waiting connection costs a descriptor, but not TLS.
   size_t waiting = 16384;
-  // Handshakes begun a second: the initial rate and its bounds.
+  // Handshakes begun per second: the initial rate and its bounds.
   double rate = 250;
   double least_rate = 50;
   double most_rate = 5000;
@@ -53,27 +53,27 @@ class Admission {
   std::optional<Id> Arrive(Id id, const std::string& address);
 
   struct Decision {
-    // May shake hands now. Addresses alternate, and each serves its oldest.
+    // May shake hands now. Addresses alternate, each with its oldest first.
     std::vector<Id> admitted;
-    // To close, and forgotten: handshakes longer than `longest`. At the bound
-    // of connections also those longest without a call, otherwise waiting ones.
+    // Must be closed, and are forgotten: handshakes longer than `longest`. At
+    // the bound of connections also the longest idle one, or all waiting ones.
     std::vector<Id> gone;
   };
-  // Closes nothing while nothing waits.
+  // Closes no connection while none waits.
   Decision Decide(absl::Time now);
-  // When Decide may return more without other events; InfiniteFuture: never.
+  // When to call Decide again if nothing happens; InfiniteFuture: never.
   absl::Time Next() const;
 
-  // A call has begun while no other ran. True: it ended the handshake.
+  // The connection's first open call has begun. True: its handshake ended.
   bool Begin(Id id, absl::Time now);
-  // The last call has ended.
+  // The connection's last call has ended.
   void Idle(Id id, absl::Time now);
-  // The connection has ended, in any state. Ignores unknown ids.
+  // The connection has ended, in any state. Unknown ids are ignored.
   void Leave(Id id);
 
   size_t waiting() const { return waiting_count_; }
   size_t handshakes() const { return handshakes_.size(); }
-  // Handshakes begun a second, at most.
+  // The most handshakes that may begin per second.
   double rate() const { return rate_; }
 
  private:
@@ -106,8 +106,8 @@ class Admission {
   std::map<Id, Known> known_;
   // Only addresses with connections waiting or under way.
   std::map<std::string, Address> addresses_;
-  std::set<std::pair<absl::Time, Id>> handshakes_;  // By when they began.
-  std::set<std::pair<absl::Time, Id>> idle_;        // By since when.
+  std::set<std::pair<absl::Time, Id>> handshakes_;  // Sorted by their begin.
+  std::set<std::pair<absl::Time, Id>> idle_;  // Sorted by their last call.
   size_t waiting_count_ = 0;
   size_t open_count_ = 0;
   std::string last_served_;

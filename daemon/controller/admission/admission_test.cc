@@ -1,6 +1,5 @@
 #include "daemon/controller/admission/admission.h"
 
-#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -11,7 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 AdmissionLimits Limits() {
   AdmissionLimits limits;

@@ -36,7 +36,7 @@ constexpr size_t kMaxFailedTold = 1000;
 constexpr absl::Duration kRepeatAfter = absl::Minutes(10);
 constexpr absl::Duration kSweepEvery = absl::Seconds(2);
 constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
-// Pause without kernel memory, or if a thread took the last descriptor.
+// The pause after accept() lacked kernel memory or a descriptor.
 constexpr absl::Duration kPause = absl::Milliseconds(10);
 constexpr absl::Duration kClosingTime = absl::Seconds(2);
 
@@ -146,7 +146,7 @@ bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
   if (room > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
   sockaddr_storage to = {};
   std::memcpy(&to, address, size);
-  // A name's second address takes the port that the first was given.
+  // All addresses of a name use the port that the first one was given.
   auto& port_of = reinterpret_cast<sockaddr_in&>(to).sin_port;
   if (port_of == 0) port_of = htons(static_cast<uint16_t>(port_));
   if (bind(fd, reinterpret_cast<const sockaddr*>(&to), size) != 0 ||
@@ -193,7 +193,7 @@ void ConnectionAcceptor::Close() {
   absl::MutexLock lock(&mutex_);
   if (closing_) return;
   closing_ = true;
-  // A server that has shut down does not close sockets that it is handed.
+  // A server that has shut down never closes a socket handed to it.
   const auto handed_over = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return !handing_over_;
   };
@@ -240,7 +240,7 @@ void ConnectionAcceptor::OnEvent(uint64_t id, uint32_t events) {
     return;
   }
   if (id < kFirstConnection) {
-    // Between two rounds others are admitted and watched.
+    // Each round is bounded, so that others are admitted and watched.
     for (int i = 0; i < kMaxEvents && AcceptOne(listeners_[id - 1]); ++i) {
     }
     return;
@@ -346,7 +346,7 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
     return false;
   }
   const Id id = ++last_id_;
-  // The previous connection with that number has ended.
+  // The number was reused, so its previous connection has ended.
   if (const auto old = by_fd_.find(fd); old != by_fd_.end()) {
     DropLocked(old->second);
   }
@@ -426,7 +426,7 @@ absl::Time ConnectionAcceptor::SweepLocked(absl::Time now,
   const absl::Duration every = often ? kSweepOftenEvery : kSweepEvery;
   if (swept_ + every > now) return swept_ + every;
   swept_ = now;
-  // The stalled ones keep others waiting.
+  // Stalled handshakes are closed only if they keep others waiting.
   const bool is_crowded =
       admission_.waiting() > 0 &&
       admission_.handshakes() >= options_.admission.handshakes;
@@ -495,7 +495,7 @@ void ConnectionAcceptor::TellFailedLocked(const Connection& connection) {
   }
   const std::string& peer = connection.peer;
   const std::string why = WhyHandshakeFailed(connection.random);
-  // Each attempt has its own port.
+  // The port differs in each attempt, so it is left out.
   const std::string what = absl::StrCat(peer.substr(0, peer.rfind(':')), why);
   if (failed_.size() >= kMaxFailedTold || !failed_.insert(what).second) return;
   const std::string line =
@@ -550,7 +550,7 @@ void ConnectionAcceptor::OnCallEnd(const std::string& peer) {
   const auto named = by_peer_.find(peer);
   if (named == by_peer_.end()) return;
   int& calls = connections_.at(named->second).calls;
-  // A peer's port may have become another connection's.
+  // Another connection may have the peer's port by now.
   if (calls == 0 || --calls > 0) return;
   admission_.Idle(named->second, Monotonic());
   if (admission_.waiting() > 0) Wake();

@@ -38,12 +38,12 @@
 namespace clusterd {
 
 struct AcceptorOptions {
-  // ADDRESS:PORT; port 0 takes a free one. Without an address: all of the
-  // machine. A name: all of its addresses.
+  // ADDRESS:PORT; port 0 takes a free one. Without an address it listens on all
+  // of the machine; a name stands for all of its addresses.
   std::string listen;
   const char* option = "--listen";  // The option with this address.
   AdmissionLimits admission;
-  // Owned sockets that already listen; none: it binds its own.
+  // Owned sockets that already listen; if empty, it binds its own.
   std::vector<int> listeners;
   // For one connection.
   AllowanceLimits bytes = {20 << 20, 2 << 20};
@@ -52,19 +52,19 @@ struct AcceptorOptions {
   // bound headers, and gRPC re-reads a string in them with every frame.
   uint64_t unanswered = 3 << 19;
   int calls = 32;
-  // As `bytes`, but for begun calls; above the rate the connection is closed.
+  // As `bytes`, but for begun calls; a peer above the rate is disconnected.
   AllowanceLimits begun = {1000, 200};
-  // Calls are re-counted after so many received bytes. A call that has only
+  // Calls are re-counted after this many received bytes. A call that has only
   // begun takes some 20 in HTTP/2, and some 7 kB of memory in gRPC 1.51.
   uint64_t count_every_bytes = 64 << 10;
-  // The kernel keeps about so much unread; 0: the kernel's default.
+  // Roughly what the kernel keeps unread; 0: the kernel's default.
   int receive_buffer_bytes = 0;
-  // A connection without a ClientHello for so long is closed, one that sends
-  // other bytes at once. Until then it takes only a waiting descriptor.
+  // A connection that sends no ClientHello in this time is closed. If it sends
+  // other bytes, it is closed at once. Until then it holds only a descriptor.
   absl::Duration silence = absl::Seconds(75);
   bool tls = true;  // False: for tests without certificates.
-  // While others wait for a handshake slot, a peer that stays silent for so
-  // long during its handshake is closed.
+  // While others wait for a handshake slot, a peer that is silent this long
+  // during its handshake is closed.
   absl::Duration stalled = absl::Seconds(5);
   // Called for each failed handshake that is logged; must not block.
   std::function<void(const std::string& peer, const std::string& line)> failed;
@@ -80,7 +80,7 @@ class ConnectionAcceptor {
   static absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> Listen(
       const AcceptorOptions& options, Log* log);
 
-  // The server must have shut down: its calls report their ends here.
+  // The server must have shut down first: its calls report their ends here.
   ~ConnectionAcceptor();
 
   int port() const { return port_; }
@@ -115,7 +115,7 @@ class ConnectionAcceptor {
  private:
   using Id = Admission::Id;
   struct Connection {
-    int fd;  // Ours until it is admitted.
+    int fd;  // Owned until it is admitted.
     uint64_t cookie;
     std::string peer;
     std::string network;  // PeerNetwork.
@@ -123,13 +123,13 @@ class ConnectionAcceptor {
     Allowance begun;
     absl::Time arrived;
     UnansweredBytes unanswered = {};
-    std::string random = {};  // Of its ClientHello.
+    std::string random = {};  // From its ClientHello.
     bool silent = true;
     bool admitted = false;
     bool is_cut = false;         // Closed by us.
-    bool known = false;          // A call has come.
+    bool known = false;          // A call has arrived.
     int calls = 0;               // Reported and not yet ended.
-    uint64_t calls_told = 0;     // Reported in all.
+    uint64_t calls_told = 0;     // All that were reported.
     uint64_t bytes_counted = 0;  // When its calls were last counted.
   };
 
@@ -143,7 +143,7 @@ class ConnectionAcceptor {
   // Returns the peer whose calls have to be counted; empty: none.
   std::string OnConnectionLocked(Id id, uint32_t events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A connection that had not begun TLS has sent something.
+  // The connection has sent its first bytes.
   void HearLocked(Id id, Connection* connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountCalls(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -155,11 +155,11 @@ class ConnectionAcceptor {
   // sweep; adds the peers whose calls have to be counted.
   absl::Time SweepLocked(absl::Time now, std::vector<std::string>* to_count)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // False: no connection waits, or none can be accepted.
+  // False: no connection waits, or the next one cannot be accepted.
   bool AcceptOne(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Closes the next connection; false: it could not.
+  // Closes the next waiting connection; false: it failed.
   bool ShedOne(int listener);
-  // Returns when there is more to do.
+  // Returns when it must be called again.
   absl::Time AdmitSome() ABSL_LOCKS_EXCLUDED(mutex_);
   // True: the calls of the connection have to be counted.
   bool WatchBytesLocked(Connection* connection)
@@ -185,7 +185,7 @@ class ConnectionAcceptor {
   const int epoll_;
   const int wake_;
   int spare_;  // Closed briefly when descriptors run out.
-  // Used only by the thread.
+  // Only the thread uses these.
   absl::Time shed_told_ = absl::InfinitePast();
   OpenStreams streams_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server_;
@@ -198,20 +198,20 @@ class ConnectionAcceptor {
   // The newest connection with each descriptor's number.
   std::unordered_map<int, Id> by_fd_ ABSL_GUARDED_BY(mutex_);
   absl::Time swept_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // gRPC is closing a connection: until then sweeps are frequent.
+  // Sweeps are frequent until then, since gRPC is closing a connection.
   absl::Time ending_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // Silent connections by since when; others may be among them.
+  // Silent connections by their arrival; some have sent bytes since.
   std::deque<std::pair<absl::Time, Id>> silent_ ABSL_GUARDED_BY(mutex_);
-  // Up to the longest that a host waits for TLS.
+  // The longest bound is the longest time that a host waits for TLS.
   Histogram first_call_waits_ ABSL_GUARDED_BY(mutex_){
       {0.01, 0.1, 0.5, 1, 5, 10, 30, 75}};
   uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time cut_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // Addresses and reasons of logged failures; emptied now and then.
+  // Addresses and reasons of logged failures; cleared periodically.
   std::set<std::string> failed_ ABSL_GUARDED_BY(mutex_);
   absl::Time failed_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
-  // Connections that were admitted are being handed to gRPC.
+  // Admitted connections are being handed to gRPC.
   bool handing_over_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: uses everything above.

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,9 +73,7 @@ class Served {
   explicit Served(AcceptorOptions options, bool tls = false) {
     options.tls = tls;
     if (options.listen.empty()) options.listen = "127.0.0.1:0";
-    auto acceptor = ConnectionAcceptor::Listen(options, &log_);
-    EXPECT_TRUE(acceptor.ok()) << acceptor.status();
-    acceptor_ = *std::move(acceptor);
+    acceptor_ = ConnectionAcceptor::Listen(options, &log_).value();
     grpc::ServerBuilder builder;
     acceptor_->Serve(&builder, grpc::InsecureServerCredentials());
     builder.RegisterCallbackGenericService(&service_);
@@ -187,17 +184,21 @@ AcceptorOptions OneCallAtMost() {
   return options;
 }
 
-TEST(ConnectionAcceptorTest, ServesIpv4AndIpv6) {
-  AcceptorOptions options;
-  options.listen = "[::]:0";
-  Served served(options);
+class ConnectionAcceptorTest : public testing::Test {
+ protected:
+  AcceptorOptions options_;
+};
+
+TEST_F(ConnectionAcceptorTest, ServesIpv4AndIpv6) {
+  options_.listen = "[::]:0";
+  Served served(options_);
   for (const char* host : {"127.0.0.1", "[::1]"}) {
     EXPECT_EQ(served.Call(host), grpc::StatusCode::UNIMPLEMENTED) << host;
   }
 }
 
 // A call can be cut only if its connection is found by the peer's name.
-TEST(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
+TEST_F(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
   AcceptorOptions options = OneCallAtMost();
   options.listen = ":0";
   Served served(options);
@@ -207,10 +208,9 @@ TEST(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
   EXPECT_THAT(served.log().Lines(), HasSubstr("more calls at once"));
 }
 
-TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
-  AcceptorOptions options;
-  options.bytes = {1000, 0};
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
+  options_.bytes = {1000, 0};
+  Served served(options_);
   RawClient peer(served.acceptor().port());
   // The HTTP/2 preface and empty SETTINGS; then WINDOW_UPDATE of the connection
   // by 1, which is always valid and harmless (RFC 9113, 6.9).
@@ -225,10 +225,9 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
 }
 
 // HTTP/2 windows do not bound endless headers.
-TEST(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
-  AcceptorOptions options;
-  options.unanswered = 64 << 10;
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
+  options_.unanswered = 64 << 10;
+  Served served(options_);
   RawClient peer(served.acceptor().port());
   ASSERT_TRUE(peer.TakesAPlace());
   // HEADERS of stream 1 without END_HEADERS, then CONTINUATION: a header of
@@ -253,11 +252,10 @@ std::string HelloOf(size_t bytes) {
                       two(bytes), std::string(bytes, 'h'));
 }
 
-TEST(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
-  AcceptorOptions options;
-  options.admission.handshakes = 1;
-  options.admission.longest = absl::Hours(1);
-  Served served(options, /*tls=*/true);
+TEST_F(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
+  options_.admission.handshakes = 1;
+  options_.admission.longest = absl::Hours(1);
+  Served served(options_, /*tls=*/true);
   const std::string hello = HelloOf(300);
   std::vector<std::unique_ptr<RawClient>> halves;
   for (const size_t bytes :
@@ -275,10 +273,9 @@ TEST(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
   EXPECT_TRUE(halves.back()->Hears());
 }
 
-TEST(ConnectionAcceptorTest, WhoDoesNotBeginTlsIsClosedAtOnce) {
-  AcceptorOptions options;
-  options.silence = absl::Hours(1);
-  Served served(options, /*tls=*/true);
+TEST_F(ConnectionAcceptorTest, WhoDoesNotBeginTlsIsClosedAtOnce) {
+  options_.silence = absl::Hours(1);
+  Served served(options_, /*tls=*/true);
   std::string fragment = HelloOf(300);
   fragment[7] = 2;  // A message that goes on in another record.
   std::string other = HelloOf(300);
@@ -293,12 +290,11 @@ TEST(ConnectionAcceptorTest, WhoDoesNotBeginTlsIsClosedAtOnce) {
   EXPECT_TRUE(served.log().WaitFor("does not begin TLS"));
 }
 
-TEST(ConnectionAcceptorTest, WhoFallsSilentAmidAHandshakeMakesRoom) {
-  AcceptorOptions options;
-  options.admission.handshakes = 1;
-  options.admission.longest = absl::Hours(1);
-  options.stalled = absl::Milliseconds(50);
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, WhoFallsSilentAmidAHandshakeMakesRoom) {
+  options_.admission.handshakes = 1;
+  options_.admission.longest = absl::Hours(1);
+  options_.stalled = absl::Milliseconds(50);
+  Served served(options_);
   RawClient one(served.acceptor().port());
   ASSERT_TRUE(one.TakesAPlace());
   EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
@@ -347,11 +343,10 @@ TEST(OpenStreamsTest, CountsCallsThatHaveOnlyBegun) {
   EXPECT_EQ(streams.Count(peer.Name(), 1).begun, 3u);
 }
 
-TEST(ConnectionAcceptorTest, SilentOnesMakeRoomForWhoWaits) {
-  AcceptorOptions options;
-  options.admission.handshakes = 2;
-  options.admission.longest = absl::Milliseconds(50);
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, SilentOnesMakeRoomForWhoWaits) {
+  options_.admission.handshakes = 2;
+  options_.admission.longest = absl::Milliseconds(50);
+  Served served(options_);
   RawClient one(served.acceptor().port());
   RawClient two(served.acceptor().port());
   for (RawClient* client : {&one, &two}) client->Send("P");
@@ -359,41 +354,37 @@ TEST(ConnectionAcceptorTest, SilentOnesMakeRoomForWhoWaits) {
   EXPECT_TRUE(one.WaitClosed());
 }
 
-TEST(ConnectionAcceptorTest, WhoSaysNothingHoldsNobodyUp) {
-  AcceptorOptions options;
-  options.admission.handshakes = 1;
-  options.silence = absl::Hours(1);
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, WhoSaysNothingHoldsNobodyUp) {
+  options_.admission.handshakes = 1;
+  options_.silence = absl::Hours(1);
+  Served served(options_);
   RawClient one(served.acceptor().port());
   RawClient two(served.acceptor().port());
   EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST(ConnectionAcceptorTest, WhoSaysNothingIsClosedInTheEnd) {
-  AcceptorOptions options;
-  options.silence = absl::Milliseconds(50);
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, WhoSaysNothingIsClosedInTheEnd) {
+  options_.silence = absl::Milliseconds(50);
+  Served served(options_);
   RawClient one(served.acceptor().port());
   RawClient two(served.acceptor().port());
   EXPECT_TRUE(one.WaitClosed());
   EXPECT_TRUE(two.WaitClosed());
 }
 
-TEST(ConnectionAcceptorTest, OfTooManyThatSayNothingTheOldestIsClosed) {
-  AcceptorOptions options;
-  options.admission.waiting = 1;
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, OfTooManyThatSayNothingTheOldestIsClosed) {
+  options_.admission.waiting = 1;
+  Served served(options_);
   RawClient one(served.acceptor().port());
   RawClient two(served.acceptor().port());
   EXPECT_TRUE(one.WaitClosed());
 }
 
-TEST(ConnectionAcceptorTest, WhoWaitsAndLeavesIsForgotten) {
-  AcceptorOptions options;
-  options.admission.handshakes = 1;
-  options.admission.longest = absl::Hours(1);
-  options.stalled = absl::Hours(1);
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, WhoWaitsAndLeavesIsForgotten) {
+  options_.admission.handshakes = 1;
+  options_.admission.longest = absl::Hours(1);
+  options_.stalled = absl::Hours(1);
+  Served served(options_);
   RawClient first(served.acceptor().port());
   ASSERT_TRUE(first.TakesAPlace());
   std::vector<std::unique_ptr<RawClient>> clients;
@@ -408,12 +399,11 @@ TEST(ConnectionAcceptorTest, WhoWaitsAndLeavesIsForgotten) {
   EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST(ConnectionAcceptorTest, WhoWaitsIsClosedWhenNobodyIsAcceptedAnyMore) {
-  AcceptorOptions options;
-  options.admission.handshakes = 1;
-  options.admission.longest = absl::Hours(1);
-  options.stalled = absl::Hours(1);
-  Served served(options);
+TEST_F(ConnectionAcceptorTest, WhoWaitsIsClosedWhenNobodyIsAcceptedAnyMore) {
+  options_.admission.handshakes = 1;
+  options_.admission.longest = absl::Hours(1);
+  options_.stalled = absl::Hours(1);
+  Served served(options_);
   RawClient first(served.acceptor().port());
   ASSERT_TRUE(first.TakesAPlace());
   RawClient waiting(served.acceptor().port());
@@ -423,7 +413,7 @@ TEST(ConnectionAcceptorTest, WhoWaitsIsClosedWhenNobodyIsAcceptedAnyMore) {
   EXPECT_TRUE(waiting.WaitClosed());
 }
 
-TEST(ConnectionAcceptorTest, AddressInUseIsNamedWithItsOption) {
+TEST_F(ConnectionAcceptorTest, AddressInUseIsNamedWithItsOption) {
   Served served({});
   AcceptorOptions options;
   options.listen = absl::StrCat("127.0.0.1:", served.acceptor().port());

@@ -20,7 +20,7 @@
 namespace clusterd {
 namespace {
 
-// The address, without its port; IPv4 within IPv6 is IPv4.
+// The address without its port; IPv4 within IPv6 counts as IPv4.
 std::string AddressBytes(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
     const auto& in = reinterpret_cast<const sockaddr_in&>(address);

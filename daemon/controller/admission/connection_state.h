@@ -21,15 +21,15 @@ namespace clusterd {
 // Formats a peer as gRPC 1.51: "ipv4:127.0.0.1:80", "ipv6:%5B::1%5D:80"; an
 // IPv4 address within IPv6 is an IPv4 address.
 std::string PeerName(const sockaddr_storage& address);
-// Peers that share a bound: an IPv4 address, or the first half of an IPv6 one.
+// The network whose peers share bounds: an IPv4 address or an IPv6 /64.
 std::string PeerNetwork(const sockaddr_storage& address);
 
 // Identifies a socket; 0: it is unknown.
 uint64_t SocketCookie(int fd);
-// Shuts the socket, if it is still that one.
+// Shuts the socket if the descriptor still belongs to it.
 void ShutSocket(int fd, uint64_t cookie);
 
-// Bytes that TCP has moved on it since the beginning; 0: none, or unknown
+// Bytes that TCP has moved since the connection began; 0: none, or unknown
 // (`sent` before Linux 4.19).
 struct SocketBytes {
   uint64_t received = 0;
@@ -54,7 +54,7 @@ bool IsPeerStalled(int fd, absl::Duration quiet);
 // Source: channelz, which counts them.
 struct StreamCounts {
   int64_t open = 0;
-  uint64_t begun = 0;  // Open ones too, and those that were reset.
+  uint64_t begun = 0;  // All, also those that were reset.
 };
 
 // Not safe for concurrent use.

@@ -23,7 +23,7 @@ constexpr char kKeptIt[] = "hub-hosts-kept-it";
 constexpr char kCancelledKeptIt[] = "hub-cancelled-kept-it";
 
 FindingValue WhyNotStarted(const ApplyReport& report) {
-  // Also if the controller ended: no further wave would have begun.
+  // Also if the controller stopped: no further wave would have begun.
   if (report.has_cancelled() && report.outcome() != ApplyReport::STOPPED) {
     return Worded("hub-cancelled-after-wave",
                   ActorName(report.cancelled().actor()),
@@ -41,7 +41,7 @@ Meant MeantBy(const ClusterPlan& plan) {
   Meant meant;
   for (const HostPlan& host : plan.hosts()) {
     for (const UnfixedRule& left : host.unfixed()) {
-      // The plan did not promise to fix a failure that other steps might fix.
+      // Other steps might fix it, but the plan did not promise that.
       const Rule* const rule = FindRule(left.rule());
       const bool in_doubt = rule != nullptr && !rule->possible_causes.empty() &&
                             left.state() == UNKNOWN;
@@ -90,8 +90,8 @@ ApplyResult LostResult(const ApplyReport& head, const std::string& host,
 ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
                        const ClusterPlan* plan, ApplyResult told) {
   told.set_host(host.name);
-  // Only the host's own drift needs them: the facts of 10,000 hosts would be
-  // most of the report. The report itself has whether it is a rollback.
+  // Only the host's own drift needs the facts; those of 10,000 hosts would be
+  // most of the report. The report itself says if it is a rollback.
   told.clear_facts_after();
   told.clear_of_rollback();
   if (!head.rollback() || !told.no_journal()) return told;
@@ -117,7 +117,7 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
       return LostResult(head, host.name,
                         Worded("hub-other-apply", result.apply_id()));
     }
-    // A rollback may have nothing to do: undone or rolled back before.
+    // A rollback has nothing to do if the apply was undone or rolled back.
     if (!SettlesHost(head.rollback(), result) &&
         result.outcome() != ApplyResult::NOTHING_TO_DO) {
       return LostResult(
@@ -186,7 +186,7 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   });
   confirm->set_state(any ? Confirmation::PENDING : Confirmation::NOT_NEEDED);
   if (!any) return;
-  // The time at which a lost host began is unknown.
+  // It is unknown when a lost host began, so count from now.
   if (confirm->deadline_ms() == 0) {
     confirm->set_deadline_ms(absl::ToUnixMillis(now) + confirm->within_ms());
   }
@@ -290,7 +290,7 @@ FindingValue WhatIsWrong(const ClusterPlan& plan,
   };
   FindingValue first;
   std::set<std::pair<std::string, std::string>> wrong;
-  // Rules say nothing about a host that does not answer.
+  // Rules do not report a host that does not answer.
   std::set<std::string> silent = hosts;
   for (const HostStatus& host : check.hosts()) {
     if (!host.has_no_facts()) silent.erase(host.host());

@@ -18,7 +18,7 @@
 
 namespace clusterd {
 
-// A host may report that it has reverted, or begun, so much later than agreed.
+// A host may report this much later than agreed that it began or reverted.
 inline constexpr absl::Duration kRevertGrace = absl::Seconds(15);
 
 // True if a late result says how the run ended on its host. A host that is
@@ -31,7 +31,7 @@ bool IsTakenBack(ApplyResult::Outcome outcome);
 // True if the host ended as intended.
 bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome);
 
-// A LOST result: the outcome on the host is unknown. `head`, here and below:
+// A LOST result: the outcome on the host is unknown. In this file, `head` is
 // the run's report as it was ordered.
 ApplyResult LostResult(const ApplyReport& head, const std::string& host,
                        const FindingValue& why);
@@ -40,8 +40,8 @@ ApplyResult LostResult(const ApplyReport& head, const std::string& host,
 ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
                        const ClusterPlan* plan, ApplyResult told);
 
-// Checks a host's answer. One about something different, or one that such a
-// task cannot have, leaves the host's state unknown, which is LOST.
+// Checks a host's answer. An answer about another apply, or one that does not
+// fit the task, leaves the host's state unknown, which is LOST.
 ApplyResult ResultOfAnswer(const ApplyReport& head,
                            const ApplyOrder::Host& host,
                            const ClusterPlan* plan,
@@ -51,48 +51,47 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
 // returns how many there are.
 int ExplainNotStarted(ApplyReport* report);
 
-// Notes that a user cancelled the run during that wave (from 0).
+// Notes that a user cancelled the run during this wave (from 0).
 void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report);
 
-// For an apply with automatic rollback. NoteReverts takes in the deadline that
-// a host has just reported, with the time at which it was asked. A host's claim
-// counts only within the agreement: it began after it was asked, and its answer
-// took at most kRevertGrace. `result` is corrected accordingly.
-// CloseConfirmation, once the run is over, decides if anything needs a
+// For an apply with automatic rollback. NoteReverts records the deadline that a
+// host reports and when it was asked. It corrects `result` if the host's claim
+// exceeds the agreement: it began after it was asked, and answered within
+// kRevertGrace. CloseConfirmation runs after the run and decides if it needs a
 // confirmation; after a failure only a person may confirm.
 void NoteReverts(absl::Time asked, absl::Time now, ApplyResult* result,
                  ApplyReport* report);
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 
-// "rollback 4f09c2d1 of alice", and the result of its confirmation.
+// "rollback 4f09c2d1 of alice", and how its confirmation ended.
 FindingValue ChangeWords(const ApplyReport& head);
 inline std::string ChangeText(const ApplyReport& head) {
   return ValueText(ChangeWords(head));
 }
 std::string EndOfConfirmation(const Confirmation& over);
-// Removes hosts that the apply no longer affects from its `untold`.
+// Removes hosts from its `untold` that the apply no longer affects.
 void ForgetUntold(ApplyReport* report);
 
-// The words, or text, of why the host failed.
+// Why the host failed, as words or as text.
 FindingValue ErrorWords(const ApplyResult& result);
 inline std::string ErrorText(const ApplyResult& result) {
   return ValueText(ErrorWords(result));
 }
 
-// Drops the note that holds until the last of its hosts is rolled back.
+// Drops the kept note. Call it once all of its hosts are rolled back.
 void DropKeptNote(ApplyReport* report);
 
 // Sets the report's outcome, and notes which hosts are unchanged and which are
-// not. `wave`: the last one that began, from 0.
+// not. `wave`: the last wave that began, from 0.
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
                  absl::Time now, ApplyReport* report);
 
-// Rules that a setting of the plan fixes. None: all rules count.
+// The rules that the plan's settings fix; if there are none, all rules.
 RuleSelection TouchedRules(const ClusterPlan& plan);
 
-// Findings on these hosts that are worse than the plan left them by intent
+// Findings on these hosts that are worse than the plan expects
 // (HostPlan.unfixed): "firewall on node07 (fail), and 3 more"; "no facts of
-// node07". Empty: as planned. A missing fact is never fine.
+// node07". Empty if all is as planned. A missing fact is never fine.
 FindingValue WhatIsWrong(const ClusterPlan& plan,
                          const std::set<std::string>& hosts,
                          const Report& check);

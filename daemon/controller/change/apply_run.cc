@@ -16,9 +16,9 @@
 namespace clusterd {
 namespace {
 
-// Progress names so many hosts; people do not read more.
+// Progress names at most this many hosts; people do not read more.
 constexpr int kMaxAtWork = 8;
-// The run waits so long for a host whose stream ended.
+// How long the run waits for a host whose stream ended.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
 
 }  // namespace
@@ -119,8 +119,8 @@ absl::Status ApplyRun::BeginWave() {
     if (over_) return absl::OkStatus();
     wave = wave_;
   }
-  // Save before the first host is asked. If the controller dies then, the
-  // history may name too many hosts, which is harmless, but never too few.
+  // Save before asking the first host. If the controller dies in between, the
+  // history names too many hosts, which is harmless, but never too few.
   RETURN_IF_ERROR(SaveRunning());
   callbacks_.watcher.on_progress(shared_from_this());
   callbacks_.watcher.on_event(WaveEvent(wave));
@@ -148,7 +148,7 @@ absl::Status ApplyRun::BeginWave() {
       states_[i].task = id;
       wanted = at_work_.count(i) > 0;
     }
-    // Aborted in between; later reports belong to a run that is over.
+    // The run was aborted meanwhile and must not get later reports.
     if (!wanted) parts_.hosts->Cancel(id);
   }
   return absl::OkStatus();
@@ -185,8 +185,8 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
 }
 
 void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
-  // Only after a broken stream is there hope: clusterd goes on, and reports the
-  // end once it is attached again.
+  // Wait only after a broken stream: clusterd continues the task and reports
+  // its end when it attaches again.
   if (!absl::IsUnavailable(answer.status())) {
     return Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
                                         std::move(answer)));
@@ -218,7 +218,7 @@ void ApplyRun::OnWaitOver(size_t index) {
            parts_.scheduler->Now();
     why = states_[index].lost_because.value_or(FindingValue());
   }
-  // A host that is back may still be busy; its deadline bounds that, too.
+  // An attached host may still be busy, but only until its deadline.
   const bool back = parts_.hosts->IsAttached(hosts_[index].name);
   if (back && left > absl::ZeroDuration()) return WaitForReattach(index, left);
   Settle(index, LostResult(head_, hosts_[index].name,
@@ -240,11 +240,11 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     absl::MutexLock lock(&mutex_);
     if (over_) return false;
     awaited = at_work_.count(index) > 0;
-    // Its own answer is still to come; this one is older.
+    // This result is older than the task, whose answer is still to come.
     if (awaited && !states_[index].lost_because.has_value()) return false;
     ApplyResult* const known = report_.mutable_hosts(static_cast<int>(index));
-    // It was LOST; the report may still be corrected while the run lasts. Or it
-    // has reverted before the run could be confirmed.
+    // Correct the report while the run lasts: the host was LOST, or it has
+    // reverted before the run could be confirmed.
     if (!awaited) {
       const bool went_back =
           told.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
@@ -278,7 +278,7 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
       past.at_work() == head_.apply_id()) {
     return;
   }
-  // The task was lost with the stream, or with the clusterd that had it.
+  // The task ended with the stream, or with the host's clusterd.
   const bool has_journal =
       absl::c_linear_search(past.journals(), head_.apply_id());
   if (has_journal && !(head_.rollback() && stands)) return;
@@ -287,7 +287,7 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
     absl::MutexLock lock(&mutex_);
     why = states_[found->second].lost_because;
   }
-  // Its own answer is still to come.
+  // The task's own answer is still to come.
   if (!why.has_value()) return;
   ApplyResult result = LostResult(
       head_, host,
@@ -348,7 +348,7 @@ void ApplyRun::EndWave() {
     *ended.mutable_wave()->mutable_result_words() =
         HostCounts(report_, waves_.begin(wave_), waves_.begin(wave_ + 1));
     next = wave_ + 1;
-    // Read the result now: a lost host may have reported in between.
+    // Read the result only now: a lost host may have reported meanwhile.
     const bool failed = failed_ > 0;
     const int64_t deadline_ms = report_.confirmation().deadline_ms();
     if (next == waves_.count() || (failed && !head_.rollback())) {
@@ -360,7 +360,7 @@ void ApplyRun::EndWave() {
       AddNote(Worded("hub-wave-too-late", next + 1), &report_);
       end = ApplyReport::STOPPED;
     } else {
-      // Under the same lock, so that a cancel answers with the right last wave.
+      // Hold the lock, so that a cancel reports the right last wave.
       TakeWaveLocked(next);
     }
   }
@@ -495,7 +495,7 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
   response.set_actor(head_.actor());
   response.set_aborted_by(actor);
   response.set_not_started(cancelled->not_started());
-  // Without its task, a host's later report goes to the history.
+  // The task is cancelled; a later report goes to the history.
   for (const AttachedHosts::TaskId task : tasks) parts_.hosts->Cancel(task);
   for (const size_t index : given_up) {
     Settle(index, LostResult(head_, hosts_[index].name,

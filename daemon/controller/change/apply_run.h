@@ -1,28 +1,28 @@
 // One apply or rollback over its hosts: waves, a task for each host with its
-// progress, the report. It goes on when no client watches.
+// progress, and the report. It continues if no client watches.
 //
 //   a wave of an apply fails     the hosts of the later waves are not started
-//   a host cannot be rolled back the others still are: one dead host must not
-//                                keep a cluster from getting its old values
+//   a host cannot be rolled back the others still are, so that one dead host
+//                                does not prevent restoring the cluster
 //   a host lacks the journal     REFUSED if the kept report has it as applied
 //   of an apply to roll back     or with residues: its settings stay.
 //                                NOTHING_TO_DO if it was LOST: nothing shows
 //                                that it was begun there
-//   a host's stream ends         its clusterd goes on, and the run waits until
-//                                it has attached again and reports the end of
-//                                its apply: at least 30 s and, while it is
-//                                attached, at most its deadline. Then it is
+//   a host's stream ends         its clusterd continues. The run waits until
+//                                it has attached again and reports its end:
+//                                at least 30 s and, while the host is
+//                                attached, until its deadline. Then it is
 //                                LOST, and the wave has failed; at once if the
 //                                host says that it does not know the apply
-//   the run cannot be saved      nothing more is begun
+//   the run cannot be saved      no further host is asked
 //   a host reports no step       it is LOST; one that keeps reporting steps
 //   for a step's time            has until the deadline of all of them
-//   a host reverts meanwhile     no further wave begins: the run takes longer
-//                                than it may wait to be confirmed
-//   a user cancels it            the wave under way is finished, none begins
-//                                after it; CANCELLED if that leaves one out
+//   a host reverts meanwhile     no further wave begins: the run is too slow
+//                                for its confirmation deadline
+//   a user cancels it            the wave under way ends, and no other one
+//                                begins; CANCELLED if any is left out
 //   a user aborts it             the same, and busy hosts are LOST at once:
-//                                they go on and report later
+//                                they continue and report later
 //   the controller stops         the run is INTERRUPTED, with what is known
 //
 // A report saved before a wave begins has every host of the wave as LOST, so
@@ -62,7 +62,7 @@ struct ApplyWatcher {
       [](const auto&) {};
   // A wave begins; a wave, step or host has ended; or a user has cancelled.
   std::function<void(ApplyEvent event)> on_event = [](const auto&) {};
-  // Called last and once: the report, or why the run was broken off.
+  // Called last and once: the report, or why the run ended early.
   std::function<void(absl::StatusOr<ApplyReport> report)> on_end =
       [](const auto&) {};
 };
@@ -73,7 +73,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   struct Callbacks {
     // Keeps the report, synced. Called on a thread that may block.
     std::function<absl::Status(const ApplyReport& report)> save;
-    // The run is over and saved; before the watcher's on_end.
+    // The run has ended and is saved; called before the watcher's on_end.
     std::function<void(const ApplyReport& report)> on_end = [](const auto&) {};
     ApplyWatcher watcher;
   };
@@ -87,43 +87,43 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // A host reports an earlier apply. True if that was new to this run.
   bool OnPastApply(const std::string& host, const ApplyResult& result)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for all applies that it reports. The run no longer waits for a
-  // host that does not know it.
+  // The same for all applies that it reports. If the host does not know the
+  // run's apply, the run stops waiting for it.
   void OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Begins no further wave, and blocks while it saves that. It holds even if
-  // the save fails. The answer for a cancelled run names who cancelled it.
+  // Begins no further wave; blocks while it saves that, and holds even if the
+  // save fails. If the run was cancelled before, the answer names the user.
   // FailedPrecondition: the run is over.
   absl::StatusOr<CancelResponse> Cancel(const std::string& actor)
       ABSL_LOCKS_EXCLUDED(saving_, mutex_);
-  // Cancels it, and stops waiting for hosts. Errors as of Cancel.
+  // Cancels the run, and stops waiting for hosts. Errors are Cancel's.
   absl::StatusOr<AbortApplyResponse> Abort(const std::string& actor)
       ABSL_LOCKS_EXCLUDED(saving_, mutex_);
-  // The controller stops. No part is used after it returns. True: this broke
-  // the run off, and on_end is not called. Must not be called from a callback.
+  // The controller stops. No part is used after it returns. True: the run was
+  // interrupted, and on_end is not called. Must not be called from a callback.
   bool Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string& run_id() const { return head_.run_id(); }
   ApplyProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The report so far, with busy hosts as RUNNING; the final one at the end.
+  // The current report, with busy hosts as RUNNING; the final one at the end.
   ApplyReport report() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct HostState {
     absl::Time asked_at;
-    AttachedHosts::TaskId task = 0;  // 0: not known yet.
+    AttachedHosts::TaskId task = 0;  // 0: not assigned yet.
     size_t steps_told = 0;
-    // Its stream has ended for this reason.
+    // The reason why its stream ended.
     std::optional<FindingValue> lost_because;
     Scheduler::TimerId timer = 0;
   };
 
   Task MakeTask(size_t index) const;
-  // The longest silence of a host that has reported so many steps: it may be
-  // undoing them, and reports that at the end.
+  // The longest silence allowed after this many reported steps. A host may be
+  // undoing them, and reports that only at the end.
   absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
 
-  // The report as it ends.
+  // Closes the report and returns it.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -160,8 +160,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // Users of the parts hold a pass, so that Stop waits for them.
   const CallbackGate gate_;
 
-  // The saving thread holds it from before it copies the report: an older
-  // report must not replace a newer one.
+  // A saving thread holds it from before it copies the report, so that an older
+  // report never replaces a newer one.
   mutable absl::Mutex saving_;
   mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(saving_);
   ApplyReport report_ ABSL_GUARDED_BY(mutex_);  // Hosts as hosts_.

@@ -1,5 +1,7 @@
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -43,7 +45,6 @@ TEST_F(ApplyRunAbortTest, EndsTheRunAtOnceWithWhoeverWasAtWorkAsLost) {
   EXPECT_EQ(aborted->aborted_by(), "bob");
   EXPECT_THAT(aborted->given_up(), ElementsAre("b"));
   EXPECT_EQ(aborted->not_started(), 3u);
-
   ASSERT_TRUE(ended());
   const ApplyReport report = Report();
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
@@ -53,10 +54,10 @@ TEST_F(ApplyRunAbortTest, EndsTheRunAtOnceWithWhoeverWasAtWorkAsLost) {
                           ApplyResult::NOT_STARTED, ApplyResult::NOT_STARTED,
                           ApplyResult::NOT_STARTED));
   EXPECT_THAT(report.hosts(1).error(), HasSubstr("given up by bob"));
-  EXPECT_THAT(report.DebugString(), HasSubstr("aborted by bob in wave 1 of 3: "
-                                              "not waited for any more: b"));
-  EXPECT_EQ(run_->Abort("eve").status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(report.DebugString(),
+              Tells("hub-aborted-given-up",
+                    Worded("hub-aborted-in-wave", "bob", 1, 3), "b"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(run_->Abort("eve").status()));
 }
 
 TEST_F(ApplyRunAbortTest, EndsARollbackBeforeItsNextWave) {

@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
 
@@ -11,7 +12,7 @@ using ::testing::HasSubstr;
 
 class ApplyRunCancelTest : public ApplyRunTest {
  protected:
-  // "1 of 3 begins: a b", "1 of 3: 2 applied"; "cancelled by bob in 1 of 3".
+  // "1 of 3 begins: a b", "1 of 3: 2 applied"; "bob in 1 of 3".
   std::vector<std::string> Story() {
     std::vector<std::string> story;
     absl::MutexLock lock(&mutex_);
@@ -25,9 +26,9 @@ class ApplyRunCancelTest : public ApplyRunTest {
         story.push_back(absl::StrCat(where, ": ", wave.result()));
       } else if (event.has_cancelled()) {
         const CancelResponse& cancelled = event.cancelled();
-        story.push_back(absl::StrCat(
-            "cancelled by ", cancelled.cancelled().actor(), " in ",
-            cancelled.cancelled().wave(), " of ", cancelled.waves()));
+        story.push_back(absl::StrCat(cancelled.cancelled().actor(), " in ",
+                                     cancelled.cancelled().wave(), " of ",
+                                     cancelled.waves()));
       }
     }
     return story;
@@ -47,7 +48,6 @@ TEST_F(ApplyRunCancelTest, FinishesWhatIsUnderWayAndBeginsNoFurtherWave) {
   EXPECT_EQ(cancelled->at_work(), 1u);
   EXPECT_EQ(cancelled->not_started(), 3u);
   EXPECT_FALSE(ended());
-
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(TasksOf("c"), 0u);
   const ApplyReport report = Report();
@@ -57,19 +57,14 @@ TEST_F(ApplyRunCancelTest, FinishesWhatIsUnderWayAndBeginsNoFurtherWave) {
               ElementsAre(ApplyResult::APPLIED, ApplyResult::APPLIED,
                           ApplyResult::NOT_STARTED, ApplyResult::NOT_STARTED,
                           ApplyResult::NOT_STARTED));
-  EXPECT_EQ(report.hosts(2).error(), "cancelled by bob after wave 1");
-  EXPECT_THAT(
-      report.notes(),
-      ElementsAre("cancelled by bob in wave 1 of 3: it is finished, and no "
-                  "further wave begins",
-                  "it ended in wave 1 of 3, so 3 hosts were not started",
-                  "hosts that were applied kept it; to roll them back, run "
-                  "clusterctl rollback 0123456789abcdef, or apply the same "
-                  "plan again to continue"));
+  EXPECT_EQ(report.hosts(2).error(), Say("hub-cancelled-after-wave", "bob", 1));
+  EXPECT_THAT(report.notes(),
+              ElementsAre(Say("hub-cancelled-in-wave", "bob", 1, 3),
+                          Say("hub-ended-in-wave", 3, 1, 3),
+                          Say("hub-cancelled-kept-it", kRun)));
   EXPECT_EQ(saved().back().outcome(), ApplyReport::CANCELLED);
-  EXPECT_THAT(Story(),
-              ElementsAre("1 of 3 begins: a b", "cancelled by bob in 1 of 3",
-                          "1 of 3: 2 applied"));
+  EXPECT_THAT(Story(), ElementsAre("1 of 3 begins: a b", "bob in 1 of 3",
+                                   "1 of 3: 2 applied"));
 }
 
 TEST_F(ApplyRunCancelTest, IsKeptAtOnceWithEveryLaterHostAsNotStarted) {
@@ -87,13 +82,10 @@ TEST_F(ApplyRunCancelTest, IsKeptAtOnceWithEveryLaterHostAsNotStarted) {
 
 TEST_F(ApplyRunCancelTest, HoldsAlsoWhenItCannotBeKept) {
   ASSERT_TRUE(Start(Order(2, 1)).ok());
-  {
-    absl::MutexLock lock(&mutex_);
-    save_ = absl::ResourceExhaustedError("the disk is full");
-  }
+  DiskIsFull();
   EXPECT_TRUE(run_->Cancel("bob").ok());
-  EXPECT_THAT(log_.Lines(), HasSubstr("is cancelled is not kept: the disk is "
-                                      "full"));
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr(absl::StrCat("is cancelled is not kept: ", kFull)));
   Answer("a", ApplyResult::APPLIED);
   EXPECT_EQ(TasksOf("b"), 0u);
   EXPECT_EQ(Report().outcome(), ApplyReport::CANCELLED);
@@ -105,8 +97,7 @@ TEST_F(ApplyRunCancelTest, SecondOneIsToldOfTheFirst) {
   const absl::StatusOr<CancelResponse> second = run_->Cancel("carol");
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->cancelled().actor(), "bob");
-  EXPECT_THAT(Story(),
-              ElementsAre("1 of 2 begins: a", "cancelled by bob in 1 of 2"));
+  EXPECT_THAT(Story(), ElementsAre("1 of 2 begins: a", "bob in 1 of 2"));
 }
 
 TEST_F(ApplyRunCancelTest, InTheLastWaveLeavesNothingOut) {
@@ -118,8 +109,7 @@ TEST_F(ApplyRunCancelTest, InTheLastWaveLeavesNothingOut) {
   EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
   EXPECT_EQ(report.cancelled().actor(), "bob");
   EXPECT_THAT(report.notes(),
-              ElementsAre("cancelled by bob in wave 1 of 1, the last: it is "
-                          "finished, and nothing is left out"));
+              ElementsAre(Say("hub-cancelled-in-last-wave", "bob", 1, 1)));
 }
 
 TEST_F(ApplyRunCancelTest, WaveThatFailsIsStillTheReason) {
@@ -137,7 +127,8 @@ TEST_F(ApplyRunCancelTest, EndsARollbackThatFailuresDoNotEnd) {
   EXPECT_EQ(TasksOf("b"), 0u);
   EXPECT_EQ(Report().outcome(), ApplyReport::CANCELLED);
   EXPECT_EQ(Report().hosts(1).outcome(), ApplyResult::NOT_STARTED);
-  EXPECT_EQ(Report().hosts(1).error(), "cancelled by bob after wave 1");
+  EXPECT_EQ(Report().hosts(1).error(),
+            Say("hub-cancelled-after-wave", "bob", 1));
 }
 
 TEST_F(ApplyRunCancelTest, LostHostOfTheWaveIsStillWaitedFor) {
@@ -168,7 +159,7 @@ TEST_F(ApplyRunCancelTest, ControllerThatStopsKeepsWhoCancelled) {
   EXPECT_EQ(kept.outcome(), ApplyReport::INTERRUPTED);
   EXPECT_EQ(kept.cancelled().actor(), "bob");
   EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::NOT_STARTED);
-  EXPECT_EQ(kept.hosts(1).error(), "cancelled by bob after wave 1");
+  EXPECT_EQ(kept.hosts(1).error(), Say("hub-cancelled-after-wave", "bob", 1));
   EXPECT_TRUE(absl::IsUnavailable(run_->Cancel("carol").status()));
 }
 
@@ -188,7 +179,8 @@ TEST_F(ApplyRunCancelTest, CanaryGoesFirstAndAlone) {
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
   EXPECT_THAT(Story(), ElementsAre("1 of 3 begins: a", "1 of 3: 1 applied",
                                    "2 of 3 begins: b c",
-                                   "2 of 3: 1 applied, 1 with nothing to do",
+                                   absl::StrCat("2 of 3: 1 applied, 1 ",
+                                                Say("hub-with-nothing-to-do")),
                                    "3 of 3 begins: d", "3 of 3: 1 applied"));
 }
 

@@ -1,5 +1,7 @@
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -55,8 +57,8 @@ TEST_F(ApplyRunTest, HostThatStaysAwayIsLostAndFailsItsWave) {
   EXPECT_THAT(Outcomes(report),
               ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
   EXPECT_EQ(report.hosts(0).error(),
-            "its connection ended: the connection broke; it has not attached "
-            "again since");
+            Say("hub-not-attached-since",
+                Worded("msg-hub-connection-ended", kBroke)));
 }
 
 TEST_F(ApplyRunTest, HostThatIsBackAndStillAtItHasUntilItsDeadline) {
@@ -70,8 +72,7 @@ TEST_F(ApplyRunTest, HostThatIsBackAndStillAtItHasUntilItsDeadline) {
   EXPECT_FALSE(ended());
   Pass(absl::Seconds(1));
   EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::LOST);
-  EXPECT_THAT(Report().hosts(0).error(),
-              HasSubstr("it attached again and did not report how it ended"));
+  EXPECT_THAT(Report().hosts(0).error(), Tells("hub-attached-silent"));
 }
 
 // It died after it was asked and before its journal began.
@@ -97,8 +98,7 @@ TEST_F(ApplyRunTest, HostThatIsBackAndKnowsNothingOfItIsNotWaitedFor) {
   EXPECT_THAT(Outcomes(Report()),
               ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
   EXPECT_EQ(Report().hosts(0).error(),
-            "its connection ended: the connection broke; it attached again "
-            "and has no journal of it: not begun there");
+            Say("hub-no-journal", Worded("msg-hub-connection-ended", kBroke)));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
@@ -148,8 +148,7 @@ TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
               ElementsAre(ApplyResult::REFUSED, ApplyResult::LOST,
                           ApplyResult::ROLLED_BACK));
   EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect on this host"));
-  EXPECT_THAT(Report().hosts(1).error(),
-              HasSubstr("it attached again and did not begin to roll it back"));
+  EXPECT_THAT(Report().hosts(1).error(), Tells("hub-not-rolled-back"));
 }
 
 TEST_F(ApplyRunTest, LateNewsOfLostHostStandsInTheReportAndDoesNotHealTheWave) {

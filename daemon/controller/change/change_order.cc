@@ -32,10 +32,10 @@ std::string NamespaceOf(const ClusterPlan& plan) {
   return "";
 }
 
-// True if a rollback must ask this host. A host that is clean again, or was
-// never asked, has no changes left.
+// True if a rollback must ask this host: it was asked before and may still have
+// changes.
 bool MayHoldChanges(const ApplyResult& result) {
-  // Residues may go in a second try: a tool hung, or an engine was stopped.
+  // A second attempt may remove residues: a tool hung, or an engine stopped.
   constexpr ApplyResult::Outcome kHolding[] = {
       ApplyResult::OUTCOME_UNSPECIFIED, ApplyResult::APPLIED, ApplyResult::LOST,
       ApplyResult::UNDONE_WITH_RESIDUES,
@@ -43,16 +43,16 @@ bool MayHoldChanges(const ApplyResult& result) {
   return absl::c_linear_search(kHolding, result.outcome());
 }
 
-// Checks even our own plan: it may be older than the spec, and the enforcer's
-// has not been through the history.
+// Checks even the controller's own plans: the spec may have changed since, and
+// the enforcer's plan has not been in the history.
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   RETURN_IF_ERROR(VerifyPlan(plan));
   if (plan.cluster() != parts.spec->cluster()) {
     return InvalidWords("msg-change-plan-of-other-cluster", plan.cluster(),
                         parts.spec->cluster());
   }
-  // The digest does not cover the id, which is stored readable for all. Plans
-  // of the controller itself have none.
+  // The digest does not cover the id, which is stored readable for everyone.
+  // The controller's own plans have no id.
   if (plan.plan_id().size() > kMaxHistoryIdBytes ||
       !IsHistoryIdText(plan.plan_id())) {
     return InvalidWords("msg-change-plan-id", QuotedText(plan.plan_id()));
@@ -85,7 +85,7 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   return PreconditionWords("msg-change-nothing-to-do");
 }
 
-// A wave that cannot succeed must not begin: all hosts unchanged is best.
+// Refuse early: if a wave cannot succeed, no host should change.
 absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> absent;
   for (const ApplyOrder::Host& host : order.hosts) {
@@ -216,8 +216,8 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
   order.report.set_apply_id(apply.apply_id());
   order.report.set_plan_id(apply.plan_id());
   order.report.set_plan_digest(apply.plan_digest());
-  // Only the steps' words need it; without the plan, or with another under that
-  // id, the report has none.
+  // The plan is only needed for texts of steps. If it is missing, or another
+  // one has that id, the report omits them.
   std::map<std::string, const HostPlan*> planned;
   absl::StatusOr<HistoryRecord> plan = parts.history->Get(apply.plan_id());
   if (plan.ok() && plan->plan().digest() == apply.plan_digest()) {

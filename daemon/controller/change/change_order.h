@@ -29,10 +29,10 @@ struct ApplyOrder {
     std::string name;
     const HostPlan* plan = nullptr;  // Into ApplyOrder::plan; null: unknown.
     absl::Duration deadline;
-    // For a rollback: it is unknown if the apply was begun there.
+    // A rollback: it is unknown if the apply was begun on this host.
     bool was_lost = false;
   };
-  // All but times, outcome and hosts.
+  // Everything but times, outcome and hosts.
   ApplyReport report;
   // At least one, in the order of the plan.
   std::vector<Host> hosts;
@@ -47,23 +47,23 @@ inline void AddNote(FindingValue note, ApplyReport* report) {
   *report->mutable_notes_words()->add_values() = std::move(note);
 }
 
-// The deadline of one host's apply or rollback of so many steps. Each step
-// saves, changes, reads back and may be undone: four commands, each at most
+// The deadline for a host to apply or roll back this many steps. Each step
+// saves, changes, reads back and may be undone: four commands of at most
 // `command_ms`. Observing adds two minutes, the minimum. At most a day.
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
 
-// The default time to confirm a change with firewall steps, which can cut a
-// host off. The time for each wave counts if it is longer in all: the first
-// hosts revert while later waves are still to come.
+// The default time to confirm a change with firewall steps, which can isolate a
+// host. The sum over all waves counts if it is longer: the first hosts would
+// revert while later waves have yet to begin.
 inline constexpr absl::Duration kDefaultConfirmWithin = absl::Minutes(5);
 inline constexpr absl::Duration kDefaultConfirmPerWave = absl::Seconds(30);
 inline constexpr absl::Duration kShortestConfirmWithin = absl::Minutes(1);
 inline constexpr absl::Duration kLongestConfirmWithin = absl::Hours(24);
 
-// The automatic rollback of a plan's change, without a state; within_ms 0: it
-// stays. `wished` as in ApplyPlanRequest, zero: not set; at most a day.
-// `waves`: how many its run has. InvalidArgument beyond the bounds above, or if
-// it is both to stay and to revert.
+// The automatic rollback of a plan's change, without a state; within_ms 0:
+// none. `wished` as in ApplyPlanRequest, zero: not set; at most a day. `waves`:
+// the run's number of waves. InvalidArgument beyond these bounds, or if both a
+// rollback and none are requested.
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             absl::Duration wished,
                                             bool automatic, bool stays,
@@ -92,8 +92,8 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
                                         std::shared_ptr<const ClusterPlan> plan,
                                         const Confirmation& confirm = {});
 
-// The rollback of every host that may still hold changes of the apply.
-// `apply_id`, and errors, as HistoryStore::FindApply; FailedPrecondition if no
+// The rollback of every host that may still have changes of the apply.
+// `apply_id` and errors as in HistoryStore::FindApply; FailedPrecondition if no
 // such host is left.
 absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                                            const std::string& apply_id);

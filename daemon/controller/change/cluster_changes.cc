@@ -18,7 +18,7 @@
 namespace clusterd {
 namespace {
 
-// Only so many runs with lost hosts, the newest, are remembered.
+// The most runs with lost hosts that are remembered, newest first.
 constexpr size_t kMaxUnsettled = 64;
 
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
@@ -36,13 +36,13 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
       .count();
 }
 
-// The error for a run that cannot be cancelled any more.
+// The error for a run that can no longer be cancelled.
 absl::Status AlreadyOver(const ApplyReport& report) {
-  const std::string outcome = RunOutcomeName(report);
-  return InvalidWords("msg-change-already-over", ChangeWords(report),
-                      Worded(outcome == kRunningOutcome
-                                 ? "hub-end-not-kept"
-                                 : absl::StrCat("history-outcome-", outcome)));
+  return InvalidWords(
+      "msg-change-already-over", ChangeWords(report),
+      Worded(report.outcome() == ApplyReport::RUNNING
+                 ? "hub-end-not-kept"
+                 : absl::StrCat("history-outcome-", RunOutcomeName(report))));
 }
 
 // True if the host may still report that it reverted automatically.
@@ -175,7 +175,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
     if (*added) return parts_.history->Update(record);
     const absl::Status saved = parts_.history->Add(record);
     *added = saved.ok();
-    // The rollback takes over the waiting apply before any host is asked.
+    // Take over the waiting apply before asking any host to roll back.
     const auto pending = saved.ok() ? TakePending(to_save.apply_id()) : nullptr;
     if (pending != nullptr) {
       SaveConfirmation(pending->head().run_id(), pending->GiveUp());
@@ -214,7 +214,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
       }
     }
   }
-  // Before another change begins: a second rollback must see these marks.
+  // A second rollback must see these marks, so correct them first.
   CorrectAll();
 }
 
@@ -243,7 +243,7 @@ void ClusterChanges::ForgetGoBackLocked(const std::string& run_id,
 
 void ClusterChanges::Recover() {
   absl::StatusOr<RunningRecords> running = parts_.history->FindRunning();
-  // The failed open has already been logged.
+  // A closed history was already logged when it was opened.
   if (absl::IsFailedPrecondition(running.status())) return;
   if (!running.ok()) {
     return parts_.log->Error("history: ", running.status().message());
@@ -258,7 +258,7 @@ void ClusterChanges::Recover() {
         "controller, and its hosts are not known: ",
         record.status().message());
   }
-  // Hosts of old runs may never have reported, and may when they attach.
+  // Hosts of old runs may report for the first time when they attach.
   ListHistoryRequest newest;
   newest.add_kinds(HISTORY_APPLY);
   newest.add_kinds(HISTORY_ROLLBACK);
@@ -267,8 +267,8 @@ void ClusterChanges::Recover() {
   if (!list.ok()) return;
   bool is_newest_apply = true;
   for (const HistoryEntry& entry : list->entries()) {
-    // While an apply waits to be confirmed, no other begins; while hosts are
-    // notified of a confirmation, others may.
+    // While an apply waits to be confirmed, no other begins. Others may begin
+    // while hosts are notified of a confirmation.
     const absl::Time untold_until = absl::FromUnixMillis(
         entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
         absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
@@ -318,9 +318,9 @@ std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
     const std::string& id) {
-  // Get the run first: if it ends meanwhile, it knows its end.
+  // Get the run first: if it ends meanwhile, it still has its result.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
-  // A history that cannot be read must not prevent a cancel.
+  // An unreadable history must not prevent a cancel.
   if (run != nullptr && run->run_id() == id) return run;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
   const HistoryEntry& entry = record.entry();
@@ -371,7 +371,7 @@ FindingValue ClusterChanges::Running() {
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
-  // Get the run first: if it ends meanwhile, it knows its end.
+  // Get the run first: if it ends meanwhile, it still has its result.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
   const std::vector<std::shared_ptr<PendingChange>> waiting = AllPending();
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
@@ -388,7 +388,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
                                    const PastApplies& told) {
   PastApplies past = told;
   for (ApplyResult& result : *past.mutable_results()) {
-    // The journal lacks it: its report came before the deadline was known.
+    // The journal lacks this: it was written before the deadline was known.
     if (result.outcome() == ApplyResult::APPLIED &&
         past.waits_for_confirmation() == result.apply_id()) {
       result.set_reverts_in_ms(std::max<uint32_t>(1, past.reverts_in_ms()));
@@ -415,7 +415,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
         news = true;
       }
     }
-    // A host reports once for each run; later reports are of later changes.
+    // A host settles a run once; later reports are about later changes.
     for (auto each = unsettled_.begin(); each != unsettled_.end();) {
       each =
           each->second.IsSettled() ? unsettled_.erase(each) : std::next(each);
@@ -459,7 +459,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     const auto found = by_host.find(correction.result.host());
     if (found == by_host.end()) continue;
     ApplyResult* const host = found->second;
-    // A restored host keeps its steps in the apply's report, not its state.
+    // Keep the steps that the apply reported, but not the host's outcome.
     if (!correction.rolled_back_by.empty()) {
       host->set_outcome(correction.result.outcome());
       *host->mutable_residues() = correction.result.residues();
@@ -519,7 +519,7 @@ void ClusterChanges::Stop() {
     if (current_.has_value()) run = current_->run;
   }
   if (run != nullptr && run->Stop()) EndChange();
-  // Only now, since a run that ended meanwhile may have left one.
+  // Take these only now: the ended run may have added one.
   std::vector<std::shared_ptr<PendingChange>> waiting;
   {
     absl::MutexLock lock(&mutex_);

@@ -1,6 +1,6 @@
-// The applies and rollbacks of this controller: refuses them, runs one at a
-// time, keeps them in the history with later reports of hosts. It does not
-// depend on gRPC or roles.
+// The applies and rollbacks of this controller: refuses or runs them, one at a
+// time, and keeps them in the history with later reports of hosts. It depends
+// on neither gRPC nor roles.
 //
 // Refusals are those of change_order.h, and
 //   Unavailable  another apply or rollback runs (named), or an apply waits to
@@ -39,7 +39,7 @@
 namespace clusterd {
 
 inline constexpr uint32_t kDefaultWaveSize = 32;
-// Applies with unnotified hosts; further ones that may revert are refused.
+// The most applies with unnotified hosts before ones that revert are refused.
 inline constexpr size_t kMaxUntold = 8;
 
 // A requested change, its caller and its options.
@@ -63,9 +63,9 @@ struct ChangeRequest {
   bool no_confirm = false;
 };
 
-// An apply by the controller itself that restores drifted values. It never
-// reverts automatically: that would only bring back the drift and block all
-// other applies meanwhile.
+// An apply by the controller itself that restores drifted values. It has no
+// automatic rollback, which would only bring back the drift and block other
+// applies meanwhile.
 ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan);
 
 // Safe for concurrent use; one apply or rollback at a time.
@@ -80,13 +80,13 @@ class ClusterChanges {
   // confirmed keep waiting. Blocks.
   void Recover() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Blocks on the history, so not for a thread that must not block. The run
-  // goes on even if the caller drops it.
+  // Blocks on the history: not for a thread that must not block. The run
+  // continues even if the caller drops it.
   absl::StatusOr<std::shared_ptr<ApplyRun>> Start(const ChangeRequest& request,
                                                   ApplyWatcher watcher)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The run with this id begins no further wave. `id` as HistoryStore::Get;
+  // Lets the run with this id begin no further wave. `id` as HistoryStore::Get;
   // `from`: for the log, as in ChangeRequest. Blocks on the history.
   //   InvalidArgument   the run is over, or it is a check or plan
   //   others            those of HistoryStore::Get, if no run has the id
@@ -95,14 +95,14 @@ class ClusterChanges {
                                         const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Like Cancel, but also stops waiting for its hosts, so that the next run may
-  // begin. Later reports correct the history.
+  // Like Cancel, but also stops waiting for the run's hosts, so that the next
+  // run may begin. Later reports correct the history.
   absl::StatusOr<AbortApplyResponse> Abort(const std::string& id,
                                            const std::string& actor,
                                            const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // "apply 0123456789abcdef of alice"; empty: none runs.
+  // "apply 0123456789abcdef of alice"; empty if none runs.
   FindingValue Running() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Confirms or extends the apply with this id, as PendingChange does; may call
@@ -116,17 +116,17 @@ class ClusterChanges {
               absl::Duration by, const Confirmed& answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The apply that waits to be confirmed, at most one, and confirmed ones of
-  // which not all hosts are notified.
+  // The apply that waits to be confirmed, if any, and confirmed ones with hosts
+  // that are not yet notified.
   std::vector<ConfirmResponse> Pending() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The history's record; for a run that is under way, or waits to be
-  // confirmed, its current state.
+  // The history's record, or the current state if the run is under way or waits
+  // to be confirmed.
   absl::StatusOr<HistoryRecord> Show(const std::string& id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The number of ended runs of this controller, by RunOutcomeName, including
-  // those that its start marked as INTERRUPTED.
+  // Counts this controller's ended runs by RunOutcomeName, including those that
+  // its start marked as INTERRUPTED.
   std::map<std::string, uint64_t> Ended() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return ended_;
@@ -136,7 +136,7 @@ class ClusterChanges {
   void OnPastApplies(const std::string& host, const PastApplies& told)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Breaks off the running change, starts none later, and releases all parts.
+  // Ends the running change, refuses later ones, and releases all parts.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -146,7 +146,7 @@ class ClusterChanges {
     absl::Time since;
     std::shared_ptr<ApplyRun> run;  // Null while it is being prepared.
   };
-  // A run that is over, with hosts that are LOST or will revert.
+  // A run that is over, but has hosts that are LOST or will revert.
   struct Unsettled {
     std::string apply_id;
     bool rollback = false;
@@ -158,12 +158,12 @@ class ClusterChanges {
   // A correction of a host's entry in a kept report.
   struct Correction {
     ApplyResult result;
-    // Set: the rollback that restored the host, not its result.
+    // Set: the rollback that restored the host, instead of its result.
     std::string rolled_back_by;
   };
 
   void EndChange() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Null: none is under way, or it is still being prepared.
+  // Null: none is under way, or it is being prepared.
   std::shared_ptr<ApplyRun> CurrentRun() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The run that is under way; the errors of Cancel if it has another id.
   absl::StatusOr<std::shared_ptr<ApplyRun>> FindCurrent(const std::string& id)
@@ -195,12 +195,12 @@ class ClusterChanges {
   void SaveConfirmation(const std::string& run_id,
                         const Confirmation& confirmation)
       ABSL_LOCKS_EXCLUDED(correcting_);
-  // Unavailable if a waiting apply blocks such an order.
+  // Unavailable if a waiting apply blocks the order.
   absl::Status CheckPending(const ApplyOrder& order) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   void RememberLostLocked(const ApplyReport& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // These hosts will not revert automatically.
+  // Records that these hosts will not revert automatically.
   void ForgetGoBackLocked(const std::string& run_id,
                           const std::set<std::string>& hosts)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -212,7 +212,7 @@ class ClusterChanges {
   const ControllerParts parts_;
   const CallbackGate gate_;
 
-  // The thread that corrects kept reports holds it meanwhile.
+  // Held by the thread that corrects kept reports.
   absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
   // At most one is PENDING.

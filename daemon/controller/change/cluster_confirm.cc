@@ -22,7 +22,7 @@ Waiting::iterator FindIn(Waiting& waiting, const std::string& apply_id) {
   });
 }
 
-// The hosts of the order that are not notified of that apply.
+// The hosts of the order that are not yet notified of that apply.
 std::vector<std::string> UntoldOf(const Confirmation& confirmation,
                                   const ApplyOrder& order) {
   std::vector<std::string> both;
@@ -73,7 +73,7 @@ void ClusterChanges::BeginPending(const ApplyReport& report,
       report, std::move(plan), parts_, std::move(callbacks));
   {
     absl::MutexLock lock(&mutex_);
-    if (stopped_) return;  // The next controller goes on.
+    if (stopped_) return;  // The next controller continues.
     pending_.push_back(pending);
   }
   pending->Start();
@@ -112,7 +112,7 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
     const FindingValue change = ChangeWords(pending->head());
     const std::string time = UtcText(now.deadline_ms());
     if (now.state() == Confirmation::CONFIRMED) {
-      // Such a host would refuse, too; the others do not revert.
+      // Unnotified hosts would refuse the change; the others do not revert.
       const std::vector<std::string> both = UntoldOf(now, order);
       if (both.empty() && !full) continue;
       return both.empty() ? UnavailableWords("msg-change-too-many-not-notified",
@@ -138,7 +138,7 @@ absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindPending(
     const std::string& id) {
   Waiting waiting = AllPending();
   auto found = FindIn(waiting, id);
-  // A history that cannot be read must not prevent a confirmation.
+  // An unreadable history must not prevent a confirmation.
   if (found != waiting.end()) return *found;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->FindApply(id));
   const ApplyReport& report = record.apply();
@@ -158,7 +158,7 @@ absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindPending(
 
 void ClusterChanges::SaveConfirmation(const std::string& run_id,
                                       const Confirmation& confirmation) {
-  // Corrections from hosts are written under it, too.
+  // Corrections from hosts hold it, too.
   const absl::MutexLock one_at_a_time(&correcting_);
   absl::StatusOr<HistoryRecord> record = parts_.history->Get(run_id);
   absl::Status kept = record.status();

@@ -1,21 +1,20 @@
 // Applies that roll back automatically unless they are confirmed.
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
+#include "config/words/words.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/plan_steps.h"
 #include "tests/support/controller/cluster_confirm_fixture.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -39,9 +38,8 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_EQ(kept.state(), Confirmation::CONFIRMED);
   EXPECT_TRUE(kept.check_passed());
   EXPECT_THAT(kept.untold(), IsEmpty());
-  const auto check = history_->Get(kept.check_run_id());
-  ASSERT_TRUE(check.ok()) << check.status();
-  EXPECT_EQ(check->entry().kind(), HISTORY_CHECK);
+  const auto check = history_->Get(kept.check_run_id()).value();
+  EXPECT_EQ(check.entry().kind(), HISTORY_CHECK);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_EQ(scheduler_.pending(), 0);
   // Another run may begin.
@@ -58,9 +56,9 @@ TEST_F(ClusterConfirmTest, HasNoNetForWhatTheControllerPutsBack) {
   plan.clear_plan_id();
   plan.set_digest(PlanDigest(plan));
   const auto run =
-      Apply(plan, EnforcedChange(std::make_shared<const ClusterPlan>(plan)));
-  ASSERT_TRUE(run.ok()) << run.status();
-  id_ = (*run)->run_id();
+      Apply(plan, EnforcedChange(std::make_shared<const ClusterPlan>(plan)))
+          .value();
+  id_ = run->run_id();
   ASSERT_TRUE(NewestTask(0).has_apply());
   EXPECT_EQ(NewestTask(0).apply().confirm_within_ms(), 0u);
   AnswerApplied(0, 0);
@@ -89,8 +87,9 @@ TEST_F(ClusterConfirmTest, WaitsForAPersonWhereNobodySaidOtherwise) {
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::CONFIRMED);
   EXPECT_EQ(Kept(id_).confirmation().confirmed_by(), "bob");
   Confirm();
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("does not wait to be confirmed: confirmed by bob"));
+  EXPECT_THAT(answer_->status().message(),
+              Tells("msg-change-does-not-wait", kAny,
+                    Worded("apply-confirmed", "bob")));
 }
 
 TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
@@ -101,8 +100,8 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::PENDING);
   EXPECT_THAT(Rendered(**answer_).confirmation().waits_for(),
-              AllOf(HasSubstr("the check of what it touched to pass: "),
-                    HasSubstr(" on server0 (")));
+              Tells("hub-waits-check-failed",
+                    Worded("hub-rule-on", kAny, "server0", kAny)));
   AnswerFacts(0, /*somaxconn=*/1);
   // The check runs again, and the earlier confirmation counts then.
   Pass(kFirstCheckWait + kPendingLook);
@@ -183,18 +182,14 @@ TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondIsToldWhoseWaits) {
   ApplyOn(1);
   const absl::Status second = Apply(MakePlan(1), By("carol")).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(second.message()),
-              AllOf(HasSubstr(absl::StrCat("apply ", id_,
-                                           " of alice waits to "
-                                           "be confirmed")),
-                    HasSubstr("only one may wait at a time")));
+  EXPECT_THAT(second.message(), Tells("msg-change-waits-for-confirmation",
+                                      Worded("hub-apply-of", id_, "alice")));
 }
 
 TEST_F(ClusterConfirmTest, MayBeRolledBackInstead) {
   ApplyOn(1);
   AnswerFacts(0);
-  const auto rollback = RollBack(id_);
-  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  const auto rollback = RollBack(id_).value();
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   Confirm();
   EXPECT_FALSE(answer_->ok());
@@ -244,9 +239,8 @@ TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   request.confirm_within = absl::Milliseconds(kWithinMs);
   request.auto_confirm = true;
   request.canary = 1;
-  const auto run = Apply(MakePlan(2), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  id_ = (*run)->run_id();
+  const auto run = Apply(MakePlan(2), request).value();
+  id_ = run->run_id();
   AnswerApplied(0, kWithinMs);
   AnswerRefused(1, "a device is in use");
   const ApplyReport report = Kept(id_);
@@ -262,10 +256,9 @@ TEST_F(ClusterConfirmTest, NeedsNoConfirmationWhereNoHostHadAnythingToDo) {
   Attach("server0");
   ChangeRequest request = By("alice");
   request.confirm_within = absl::Milliseconds(kWithinMs);
-  const auto run = Apply(MakePlan(1), request);
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(MakePlan(1), request).value();
   Answer("server0", ApplyResult::NOTHING_TO_DO);
-  EXPECT_EQ(Kept((*run)->run_id()).confirmation().state(),
+  EXPECT_EQ(Kept(run->run_id()).confirmation().state(),
             Confirmation::NOT_NEEDED);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
@@ -285,8 +278,7 @@ TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
   plan.set_digest(PlanDigest(plan));
   ChangeRequest request = By("alice");
   request.wave_size = 1;
-  const auto run = Apply(plan, request);
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(plan, request).value();
   EXPECT_EQ(absl::Milliseconds(NewestTask(0).apply().confirm_within_ms()),
             kHosts * kDefaultConfirmPerWave);
 }
@@ -356,14 +348,14 @@ TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   AnswerRefused(1, "the disk is full");
   ASSERT_TRUE(answer_.has_value());
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it rolls back as before: server1 (the disk is full)"));
+  EXPECT_THAT(
+      answer_->status().message(),
+      Tells("msg-change-not-extended", kAny, "server1 (the disk is full)"));
   EXPECT_EQ(Shown().deadline_ms(), before);
   Lose(1);
   Extend(absl::Minutes(10));
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("not attached: server1"));
+  EXPECT_THAT(answer_->status(), HasText("not attached: server1"));
 }
 
 TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
@@ -374,10 +366,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   request.confirm_within = absl::Milliseconds(kWithinMs);
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(
-      std::string(refused.message()),
-      AllOf(HasSubstr("clusterd cannot roll back automatically on: server1"),
-            HasSubstr("--no-confirm")));
+  EXPECT_THAT(refused.message(), Tells("msg-change-cannot-revert", "server1"));
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
@@ -395,15 +384,13 @@ TEST_F(ClusterConfirmTest, AnswersWhoConfirmsWhenTheControllerStops) {
 
 TEST_F(ClusterConfirmTest, SaysOfAnApplyThatItStaysByItself) {
   Attach("server0");
-  const auto run = Apply(MakePlan(1));
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(MakePlan(1)).value();
   EXPECT_EQ(links_["server0"]->tasks()[0].apply().confirm_within_ms(), 0u);
   Answer("server0", ApplyResult::APPLIED);
-  id_ = (*run)->run_id();
+  id_ = run->run_id();
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it needs no confirmation"));
+  EXPECT_THAT(answer_->status(), HasText("it needs no confirmation"));
   id_ = "0000000000000000";
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kNotFound);

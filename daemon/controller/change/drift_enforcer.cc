@@ -17,7 +17,7 @@
 namespace clusterd {
 namespace {
 
-// At most so many steps, and ignored settings, in the log.
+// The most steps, and ignored settings, in one log line.
 constexpr size_t kShownLines = 8;
 
 std::vector<std::string> EnforcedBy(const ClusterSpec& spec) {
@@ -67,7 +67,7 @@ void DriftEnforcer::OnDrift(const std::string& host,
     const absl::Time now = parts_.scheduler->Now();
     const auto found = hosts_.find(host);
     if (!drifted) {
-      // The value has held for the current wait.
+      // The restored value has held for the current wait, so reset it.
       if (found != hosts_.end() && !found->second.queued &&
           found->second.timer == 0 && report.drift().has_value() &&
           now >= found->second.not_before) {
@@ -108,7 +108,7 @@ void DriftEnforcer::StartNext() {
     host = queue_.front();
     queue_.pop_front();
   }
-  // Planning takes time and applying blocks: not on the thread with the facts.
+  // Planning is slow and applying blocks: not on the thread with the facts.
   parts_.observe(
       ObservationOf(*parts_.spec(), host),
       gate_.Wrap([this, host](HostFacts facts) {
@@ -179,15 +179,15 @@ void DriftEnforcer::Finish(const std::string& host, End end) {
                        ? kFirstEnforceWait
                        : std::min(2 * state.wait, kLongestEnforceWait);
     }
-    // Also after a success: a value that drifts back at once would have the
-    // controller change the host endlessly.
+    // Wait even after a success: a value that drifts back at once would make
+    // the controller change the host endlessly.
     state.not_before =
         parts_.scheduler->Now() + std::max(state.wait, kFirstEnforceWait);
     if (end == End::kNothing && state.wait == absl::ZeroDuration()) {
       hosts_.erase(host);
     }
   }
-  // Not on this stack: a host that answers at once would nest endlessly.
+  // A host that answers at once would overflow this stack by nesting.
   parts_.scheduler->RunAfter(absl::ZeroDuration(),
                              gate_.Wrap([this] { StartNext(); }));
 }

@@ -50,7 +50,7 @@ class DriftEnforcer {
     // AttachedHosts::Observe.
     std::function<void(const HostTask& observation, AttachedHosts::Done)>
         observe;
-    // Begins an enforced apply, on a thread that may block. Calls `done` once,
+    // Begins an enforced apply, on a thread that may block. Calls `done` once
     // unless it returns an error: Unavailable if another run is under way.
     std::function<absl::Status(std::shared_ptr<const ClusterPlan> plan,
                                OnApplied done)>
@@ -68,21 +68,21 @@ class DriftEnforcer {
   void OnDrift(const std::string& host, const DriftReport& report)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // No part is used after it returns. A change that has begun on a host goes on
-  // there. Must not be called from a callback.
+  // No part is used after it returns. A change that has begun on a host
+  // continues. Must not be called from a callback.
   void Stop();
 
  private:
   enum class End {
     kTried,    // The next try waits longer.
-    kNothing,  // Nothing was to be done.
-    kLater,    // It was not this host's fault.
+    kNothing,  // There was nothing to do.
+    kLater,    // The host was not at fault.
   };
   struct Host {
     absl::Time not_before = absl::InfinitePast();
-    // Since the last try; zero: none yet.
+    // The wait after the last try; zero: none yet.
     absl::Duration wait = absl::ZeroDuration();
-    bool queued = false;  // Or at work.
+    bool queued = false;  // Or being processed.
     Scheduler::TimerId timer = 0;
   };
 
@@ -91,7 +91,7 @@ class DriftEnforcer {
   void PutBack(const std::string& host, const HostFacts& facts);
   End Begin(const std::string& host, ClusterPlan plan);
   void Finish(const std::string& host, End end) ABSL_LOCKS_EXCLUDED(mutex_);
-  // For the log.
+  // Logs about the host.
   template <typename... Parts>
   void Say(const std::string& host, const Parts&... parts) const {
     parts_.log->Notice("host ", host, ": enforce: ", parts...);

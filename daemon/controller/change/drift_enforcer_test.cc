@@ -99,14 +99,18 @@ struct Cluster {
   WorkerPool pool{1, 4};
 };
 
-TEST(DriftEnforcerTest, AppliesWhatDriftedAndNothingElse) {
-  Cluster cluster;
-  cluster.facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
-  DriftEnforcer enforcer(cluster.Parts());
+class DriftEnforcerTest : public testing::Test {
+ protected:
+  Cluster cluster_;
+};
+
+TEST_F(DriftEnforcerTest, AppliesWhatDriftedAndNothingElse) {
+  cluster_.facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
-  ASSERT_EQ(cluster.plans.size(), 1u);
-  const ClusterPlan& plan = cluster.plans[0];
+  cluster_.WaitForTry();
+  ASSERT_EQ(cluster_.plans.size(), 1u);
+  const ClusterPlan& plan = cluster_.plans[0];
   ASSERT_EQ(plan.hosts_size(), 1);
   EXPECT_EQ(plan.hosts(0).host(), kHost);
   ASSERT_EQ(plan.hosts(0).steps_size(), 1);
@@ -114,155 +118,146 @@ TEST(DriftEnforcerTest, AppliesWhatDriftedAndNothingElse) {
             "net.core.somaxconn: 128 -> 65535");
   EXPECT_EQ(plan.created_by(), ControllerActor(plan.cluster()));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
-  EXPECT_THAT(cluster.Logged(), HasSubstr("apply bb: put back"));
+  EXPECT_THAT(cluster_.Logged(), HasSubstr("apply bb: put back"));
 }
 
-TEST(DriftEnforcerTest, DoesNothingUnlessTheSpecSaysSo) {
-  Cluster cluster;
-  cluster.spec.clear_enforce();
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, DoesNothingUnlessTheSpecSaysSo) {
+  cluster_.spec.clear_enforce();
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.spec.add_enforce("firewall");
+  cluster_.spec.add_enforce("firewall");
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  EXPECT_TRUE(cluster.observed.empty());
-  EXPECT_EQ(cluster.scheduler.pending(), 0);
+  EXPECT_TRUE(cluster_.observed.empty());
+  EXPECT_EQ(cluster_.scheduler.pending(), 0);
 }
 
-TEST(DriftEnforcerTest, LeavesHostsAloneThatTheSpecDoesNotName) {
-  Cluster cluster;
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, LeavesHostsAloneThatTheSpecDoesNotName) {
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift("node-99", Report(SomaxconnDrift()));
-  EXPECT_TRUE(cluster.observed.empty());
+  EXPECT_TRUE(cluster_.observed.empty());
 }
 
-TEST(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
-  Cluster cluster;
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
+  cluster_.WaitForTry();
   absl::Duration wait = kFirstEnforceWait;
   for (size_t tries = 1; tries < 10; ++tries) {
-    ASSERT_EQ(cluster.plans.size(), tries);
+    ASSERT_EQ(cluster_.plans.size(), tries);
     // It drifts back at once, and reports that repeatedly.
     for (int i = 0; i < 3; ++i) {
       enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
     }
-    EXPECT_EQ(cluster.scheduler.pending(), 1);
-    EXPECT_EQ(cluster.scheduler.UntilNext(), wait);
-    cluster.scheduler.Advance(wait - absl::Seconds(1));
-    EXPECT_EQ(cluster.plans.size(), tries);
-    cluster.scheduler.Advance(absl::Seconds(1));
-    cluster.WaitForTry();
+    EXPECT_EQ(cluster_.scheduler.pending(), 1);
+    EXPECT_EQ(cluster_.scheduler.UntilNext(), wait);
+    cluster_.scheduler.Advance(wait - absl::Seconds(1));
+    EXPECT_EQ(cluster_.plans.size(), tries);
+    cluster_.scheduler.Advance(absl::Seconds(1));
+    cluster_.WaitForTry();
     wait = std::min(2 * wait, kLongestEnforceWait);
   }
   EXPECT_EQ(wait, kLongestEnforceWait);
-  EXPECT_THAT(cluster.Logged(),
+  EXPECT_THAT(cluster_.Logged(),
               HasSubstr("it has drifted again; the next try"));
 }
 
-TEST(DriftEnforcerTest, StartsAnewWhenTheValueHasHeld) {
-  Cluster cluster;
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, StartsAnewWhenTheValueHasHeld) {
+  DriftEnforcer enforcer(cluster_.Parts());
   for (int round = 0; round < 3; ++round) {
     enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-    cluster.WaitForTry();
-    ASSERT_EQ(cluster.plans.size(), static_cast<size_t>(round) + 1);
-    cluster.scheduler.Advance(kFirstEnforceWait);
+    cluster_.WaitForTry();
+    ASSERT_EQ(cluster_.plans.size(), static_cast<size_t>(round) + 1);
+    cluster_.scheduler.Advance(kFirstEnforceWait);
     enforcer.OnDrift(kHost, Clean());
   }
 }
 
-TEST(DriftEnforcerTest, DoesNotCountARunThatWasInTheWay) {
-  Cluster cluster;
-  cluster.refusal = absl::UnavailableError("apply cc of alice runs");
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, DoesNotCountARunThatWasInTheWay) {
+  cluster_.refusal = absl::UnavailableError("apply cc of alice runs");
+  DriftEnforcer enforcer(cluster_.Parts());
   for (int round = 0; round < 3; ++round) {
     enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-    cluster.WaitForTry();
-    EXPECT_EQ(cluster.plans.size(), static_cast<size_t>(round) + 1);
-    cluster.scheduler.Advance(kFirstEnforceWait);
+    cluster_.WaitForTry();
+    EXPECT_EQ(cluster_.plans.size(), static_cast<size_t>(round) + 1);
+    cluster_.scheduler.Advance(kFirstEnforceWait);
   }
-  EXPECT_THAT(cluster.Logged(), HasSubstr("not begun: apply cc of alice runs"));
+  EXPECT_THAT(cluster_.Logged(),
+              HasSubstr("not begun: apply cc of alice runs"));
 }
 
-TEST(DriftEnforcerTest, SaysWhyItFailed) {
-  Cluster cluster;
-  cluster.outcome = ApplyReport::STOPPED;
-  cluster.error = "this host does not allow sysctl";
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, SaysWhyItFailed) {
+  cluster_.outcome = ApplyReport::STOPPED;
+  cluster_.error = "this host does not allow sysctl";
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
-  EXPECT_THAT(cluster.Logged(),
+  cluster_.WaitForTry();
+  EXPECT_THAT(cluster_.Logged(),
               HasSubstr("apply bb failed: this host does not allow sysctl"));
 }
 
-TEST(DriftEnforcerTest, LeavesToAPersonWhatTheSpecWantsOtherwiseNow) {
-  Cluster cluster;
-  cluster.spec.mutable_kernel()->set_somaxconn(32768);
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, LeavesToAPersonWhatTheSpecWantsOtherwiseNow) {
+  cluster_.spec.mutable_kernel()->set_somaxconn(32768);
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
-  EXPECT_TRUE(cluster.plans.empty());
-  EXPECT_THAT(cluster.Logged(),
+  cluster_.WaitForTry();
+  EXPECT_TRUE(cluster_.plans.empty());
+  EXPECT_THAT(cluster_.Logged(),
               HasSubstr("left alone: net.core.somaxconn: the spec asks for "
                         "32768 now"));
 }
 
-TEST(DriftEnforcerTest, BelievesTheFactsOfNowNotTheReport) {
-  Cluster cluster;
-  cluster.facts.mutable_drift()->mutable_value()->clear_drifts();
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, BelievesTheFactsOfNowNotTheReport) {
+  cluster_.facts.mutable_drift()->mutable_value()->clear_drifts();
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
-  EXPECT_EQ(cluster.observed.size(), 1u);
-  EXPECT_TRUE(cluster.plans.empty());
+  cluster_.WaitForTry();
+  EXPECT_EQ(cluster_.observed.size(), 1u);
+  EXPECT_TRUE(cluster_.plans.empty());
 }
 
-TEST(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
-  Cluster cluster;
-  const HostFacts good = cluster.facts;
-  cluster.facts = MissingFacts(kHost, Missing::TIMED_OUT,
-                               ToFindingValue("no answer in 30s"));
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
+  const HostFacts good = cluster_.facts;
+  cluster_.facts = MissingFacts(kHost, Missing::TIMED_OUT,
+                                ToFindingValue("no answer in 30s"));
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
-  EXPECT_TRUE(cluster.plans.empty());
-  EXPECT_THAT(cluster.Logged(), HasSubstr("no answer in 30s"));
-  cluster.facts = good;
-  cluster.scheduler.Advance(kFirstEnforceWait);
+  cluster_.WaitForTry();
+  EXPECT_TRUE(cluster_.plans.empty());
+  EXPECT_THAT(cluster_.Logged(), HasSubstr("no answer in 30s"));
+  cluster_.facts = good;
+  cluster_.scheduler.Advance(kFirstEnforceWait);
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
-  EXPECT_EQ(cluster.plans.size(), 1u);
+  cluster_.WaitForTry();
+  EXPECT_EQ(cluster_.plans.size(), 1u);
 }
 
-TEST(DriftEnforcerTest, TakesOneHostAfterTheOther) {
-  Cluster cluster;
+TEST_F(DriftEnforcerTest, TakesOneHostAfterTheOther) {
   AttachedHosts::Done first;
-  DriftEnforcer::Parts parts = cluster.Parts();
+  DriftEnforcer::Parts parts = cluster_.Parts();
   parts.observe = [&](const HostTask& observation, AttachedHosts::Done done) {
-    cluster.observed.push_back(observation.host);
+    cluster_.observed.push_back(observation.host);
     first = std::move(done);
   };
   DriftEnforcer enforcer(parts);
   enforcer.OnDrift("node-01", Report(SomaxconnDrift()));
   enforcer.OnDrift("node-02", Report(SomaxconnDrift()));
-  EXPECT_EQ(cluster.observed, std::vector<std::string>{"node-01"});
-  first(cluster.facts);
-  cluster.WaitForTry();
-  EXPECT_EQ(cluster.observed, (std::vector<std::string>{"node-01", "node-02"}));
+  EXPECT_EQ(cluster_.observed, std::vector<std::string>{"node-01"});
+  first(cluster_.facts);
+  cluster_.WaitForTry();
+  EXPECT_EQ(cluster_.observed,
+            (std::vector<std::string>{"node-01", "node-02"}));
 }
 
-TEST(DriftEnforcerTest, BeginsNothingAfterStop) {
-  Cluster cluster;
-  DriftEnforcer enforcer(cluster.Parts());
+TEST_F(DriftEnforcerTest, BeginsNothingAfterStop) {
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.WaitForTry();
+  cluster_.WaitForTry();
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
   enforcer.Stop();
-  EXPECT_EQ(cluster.scheduler.pending(), 0);
+  EXPECT_EQ(cluster_.scheduler.pending(), 0);
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster.scheduler.Advance(absl::Hours(1));
-  EXPECT_EQ(cluster.plans.size(), 1u);
+  cluster_.scheduler.Advance(absl::Hours(1));
+  EXPECT_EQ(cluster_.plans.size(), 1u);
 }
 
 }  // namespace

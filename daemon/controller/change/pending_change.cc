@@ -19,7 +19,7 @@ namespace {
 // A host writes one line and syncs it.
 constexpr absl::Duration kTellDeadline = absl::Seconds(10);
 
-// The lasting state; waits_for is computed on each read.
+// The state that lasts; waits_for is computed at each read.
 std::string KeptBytes(Confirmation confirmation) {
   confirmation.clear_waits_for_words();
   return confirmation.SerializeAsString();
@@ -35,7 +35,7 @@ PendingChange::PendingChange(ApplyReport report,
       parts_(parts),
       callbacks_(std::move(callbacks)),
       confirmation_(head_.confirmation()),
-      // The last host began before the end of the run.
+      // The last host to begin did so before the run ended.
       last_deadline_(std::max(
           absl::FromUnixMillis(confirmation_.deadline_ms()),
           absl::FromUnixMillis(head_.started_at_ms() +
@@ -253,12 +253,12 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   bool keep;
   {
     absl::MutexLock lock(&mutex_);
-    if (check_id_ != order->run_id) return;  // Another check replaces it.
+    if (check_id_ != order->run_id) return;  // Superseded by another check.
     check_ = nullptr;
-    // A host that came meanwhile was not asked: check all at once.
+    // A host that came meanwhile was not asked, so check all again.
     const bool of_all = order->hosts == UntoldLocked();
     const bool passed = of_all && wrong.words().empty();
-    // Keep the first and the passing one: the rest would displace others.
+    // Keep the first and the passing check; others would fill the history.
     keep = passed || confirmation_.check_run_id().empty();
     if (keep) confirmation_.set_check_run_id(order->run_id);
     confirmation_.set_check_passed(passed);
@@ -454,7 +454,7 @@ Confirmation PendingChange::GiveUp() {
   {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    // Also a confirmed one: the next controller must not confirm it.
+    // Even a confirmed one, so that the next controller does not confirm it.
     confirmation_.set_state(Confirmation::GOES_BACK);
     answered.swap(waiting_);
     now = NowLocked();
@@ -465,7 +465,7 @@ Confirmation PendingChange::GiveUp() {
 }
 
 bool PendingChange::BeginWaitLocked(HostState* state) {
-  // A host that has reverted stays out: it could fail every check.
+  // Leave out a host that has reverted: it could fail every check.
   if (state->told || state->waits || state->gone) return false;
   state->waits = true;
   if (confirmation_.state() == Confirmation::PENDING) {
@@ -499,7 +499,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     HostState& state = found->second;
     const bool was_unknown = state.unknown;
     const bool had_waited = state.waits;
-    // The host has not begun it.
+    // The host has never begun the apply.
     if (past.knows_all() && past.at_work() != head_.apply_id() &&
         !absl::c_linear_search(past.journals(), head_.apply_id())) {
       state.unknown = false;
@@ -510,7 +510,7 @@ void PendingChange::OnPastApplies(const std::string& host,
       }
       state.unknown = false;
       if (result.outcome() == ApplyResult::APPLIED) {
-        // It was lost, and has the apply after all.
+        // The host was lost, but has the apply.
         if (result.reverts_in_ms() > 0) news |= BeginWaitLocked(&state);
         continue;
       }
@@ -528,7 +528,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     }
     news |= was_unknown && !state.unknown;
     if (had_waited && !state.waits) {
-      // Do not wait for its answer: another check is due for the others.
+      // Do not wait for this host's facts: a new check asks the others.
       if (check_ != nullptr) next_check_ = absl::InfinitePast();
       check_id_.clear();
       without_it = std::exchange(check_, nullptr);

@@ -6,16 +6,16 @@
 //               the first deadline has passed, all hosts have reverted, or
 //               it is rolled back    -> GOES_BACK
 //   CONFIRMED   every host is notified, with retries while it is detached; a
-//               host that was lost in the run, once it says that it has the
-//               apply; over when all are, or after the last deadline
-//   GOES_BACK   over when all hosts have reported it, or after that deadline
-// A host's report counts only for that host: the others may still be confirmed
-// when one has reverted. A lost host reports once when it reverts. That time
-// counts between the deadlines counted from the begin and the end of the run,
+//               host that was lost in the run, once it reports the apply;
+//               over when all are notified, or after the last deadline
+//   GOES_BACK   over once all hosts have reported it, or after that deadline
+// A host's report counts only for that host: if one has reverted, the others
+// may still be confirmed. A lost host reports once when it reverts. That time
+// must lie between the deadlines counted from the begin and the end of the run,
 // both with their extensions. A lost stream reverts nothing: the controller may
 // be the isolated side. A failed check is repeated at growing intervals, at
 // once after a confirmation or extension, and shortly before the deadline. A
-// confirmation counts once the check has passed.
+// confirmation takes effect once the check has passed.
 #ifndef DAEMON_CONTROLLER_CHANGE_PENDING_CHANGE_H_
 #define DAEMON_CONTROLLER_CHANGE_PENDING_CHANGE_H_
 
@@ -40,10 +40,10 @@
 
 namespace clusterd {
 
-// The interval of checks whether hosts are back.
+// How often it checks if hosts are attached again.
 inline constexpr absl::Duration kPendingLook = absl::Seconds(5);
 // The wait after the first failed check; it doubles each time. The last check
-// is so long before the deadline, so that hosts can still be notified.
+// runs this long before the deadline, so that hosts can still be notified.
 inline constexpr absl::Duration kFirstCheckWait = absl::Seconds(15);
 inline constexpr absl::Duration kLongestCheckWait = absl::Minutes(10);
 
@@ -52,9 +52,9 @@ inline constexpr absl::Duration kLongestCheckWait = absl::Minutes(10);
 class PendingChange : public std::enable_shared_from_this<PendingChange> {
  public:
   struct Callbacks {
-    // Keeps it, or logs why not. On a thread that may block.
+    // Saves it, or logs why not. Called on a thread that may block.
     std::function<void(const Confirmation& confirmation)> save;
-    // It is over on all hosts. Called once, on such a thread.
+    // It is over on all hosts. Called once, on a thread that may block.
     std::function<void(const Confirmation& confirmation)> on_end;
   };
   using Answered =
@@ -73,15 +73,15 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   //   FailedPrecondition  it reverts already
   void Confirm(const AuditEntry& caller, Answered answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Moves all deadlines. The whole apply reverts by its earliest one, so that
-  // stays if a host refuses.
+  // Moves all deadlines. The whole apply reverts by its earliest deadline,
+  // which does not move if a host refuses.
   //   InvalidArgument     over kLongestConfirmWithin in all, or by less than
   //                       kShortestConfirmWithin
   //   FailedPrecondition  it is confirmed, or reverts; or a host is detached
   //   Unavailable         another call moves them already; or a host refused
   void Extend(const AuditEntry& caller, absl::Duration by,
               const Answered& answered) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Its rollback has begun: nothing is confirmed, and on_end is not called.
+  // Its rollback has begun: confirms nothing, and never calls on_end.
   Confirmation GiveUp() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A host reports earlier applies. Does not block.
@@ -97,32 +97,32 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
     absl::MutexLock lock(&mutex_);
     return NowLocked();
   }
-  // True if the host may have the apply, and not for good.
+  // True if the host may have the apply and may still revert it.
   bool IsOpenOn(const std::string& host) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct HostState {
-    bool waits = false;    // Has it, and would revert it.
-    bool told = false;     // Keeps it.
+    bool waits = false;    // Has it, and may revert it.
+    bool told = false;     // Notified: it keeps it.
     bool gone = false;     // Has reverted it.
     bool unknown = false;  // Was lost; it may have it.
-    bool asked = false;    // Has a task of ours.
-    FindingValue why_not;  // From its newest refusal.
-    bool refused = false;  // The newest answer did.
-    absl::Time not_before = absl::InfinitePast();  // For the next try.
+    bool asked = false;    // Its answer is due.
+    FindingValue why_not;  // Its newest refusal's reason.
+    bool refused = false;  // Its newest answer refused.
+    absl::Time not_before = absl::InfinitePast();  // The next try.
   };
 
   static bool IsOpen(const HostState& host) {
     return host.waits || host.unknown;
   }
 
-  // Does the work that is due. Runs on the pool.
+  // Does the due work. Runs on the pool.
   void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
   void LookSoon();
-  // Takes in the time, first reported by the host, at which it reverts.
+  // Records when the host reverts, as it first reports it.
   void TakeDeadlineLocked(const std::string& host, absl::Time at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The host has the apply. False: that was known.
+  // Notes that the host has the apply. False: that was known.
   bool BeginWaitLocked(HostState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsOverLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -130,13 +130,13 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> UntoldLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Hosts to notify now; they count as asked from then on.
+  // Hosts to notify now, which it marks as asked.
   std::vector<std::string> TakeUntoldLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AnyAskedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Confirmation NowLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // A user may just have fixed the findings of the last check.
+  // Checks soon: a user may just have fixed the last check's findings.
   void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FactRun> TakeCheckLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

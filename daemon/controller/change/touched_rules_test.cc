@@ -2,6 +2,7 @@
 #include <string>
 
 #include "config/plan/setting_rows.h"
+#include "config/words/words.h"
 #include "daemon/controller/change/apply_end.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,13 +29,11 @@ std::string WrongText(const ClusterPlan& plan,
 }
 
 TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
-  const RuleSelection kernel =
-      TouchedRules(PlanWith(RunningStep(kSomaxconnKey, "128", "65535")));
-  EXPECT_THAT(kernel.only(),
-              AllOf(Contains("listen-backlog"), Not(Contains("firewall")),
-                    Not(Contains("gateway"))));
-  const RuleSelection firewall = TouchedRules(PlanWith(StopStep(UFW)));
-  EXPECT_THAT(firewall.only(),
+  EXPECT_THAT(
+      TouchedRules(PlanWith(RunningStep(kSomaxconnKey, "128", "65535"))).only(),
+      AllOf(Contains("listen-backlog"), Not(Contains("firewall")),
+            Not(Contains("gateway"))));
+  EXPECT_THAT(TouchedRules(PlanWith(StopStep(UFW))).only(),
               AllOf(Contains("firewall"), Not(Contains("listen-backlog"))));
   // All rules.
   EXPECT_THAT(TouchedRules(ClusterPlan()).only(), IsEmpty());
@@ -65,8 +64,9 @@ TEST(WhatIsWrongTest, IsWhateverIsFoundOnItsHosts) {
   EXPECT_EQ(WrongText({}, {"c"}, ReportWith("firewall", FAIL)), "");
   EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", FAIL)),
             "firewall on a (fail)");
-  EXPECT_EQ(WrongText({}, {"a", "b"}, ReportWith("firewall", FAIL)),
-            "firewall on a (fail), and 1 more");
+  EXPECT_EQ(
+      WrongText({}, {"a", "b"}, ReportWith("firewall", FAIL)),
+      Say("hub-and-more", Worded("hub-rule-on", "firewall", "a", "fail"), 1));
 }
 
 TEST(WhatIsWrongTest, TakesNothingThatCouldNotBeToldForFine) {
@@ -80,7 +80,8 @@ TEST(WhatIsWrongTest, TakesNoHostForFineThatDoesNotAnswer) {
   *report.mutable_hosts(1)->mutable_no_facts() = ToFindingValue("detached");
   EXPECT_EQ(WrongText({}, {"a", "c"}, report), "");
   EXPECT_EQ(WrongText({}, {"a", "b"}, report), "no facts of b");
-  EXPECT_EQ(WrongText({}, {"b", "d"}, report), "no facts of b, and 1 more");
+  EXPECT_EQ(WrongText({}, {"b", "d"}, report),
+            Say("hub-and-more", Worded("hub-no-facts-of", "b"), 1));
 }
 
 ClusterPlan PlanThatLeaves(const std::string& rule, State state) {

@@ -12,8 +12,8 @@ namespace clusterd {
 namespace {
 
 constexpr CallRole kCallRoles[] = {
-    // A scheduler calls it before a job. Role hook may call nothing more, and
-    // only gets the failures (ReportForHook).
+    // A scheduler calls it before a job. It is the only call of role hook,
+    // which gets only the failures (ReportForHook).
     {"Controller", "Check", Caller::kUser, Role::kViewer, "job", Role::kHook},
     {"Controller", "CheckSoFar", Caller::kUser, Role::kViewer},
     {"Controller", "ListHosts", Caller::kUser, Role::kViewer},
@@ -25,13 +25,13 @@ constexpr CallRole kCallRoles[] = {
      Role::kAdmin},
     {"Controller", "RollBack", Caller::kUser, Role::kOperator, "force",
      Role::kAdmin},
-    // Also for a run that an admin forced: it only ever does less.
+    // Also for a run that an admin forced: cancelling only makes it do less.
     {"Controller", "Cancel", Caller::kUser, Role::kOperator},
     {"Controller", "AbortApply", Caller::kUser, Role::kAdmin},
     {"Controller", "ListHistory", Caller::kUser, Role::kViewer},
     {"Controller", "GetHistory", Caller::kUser, Role::kViewer},
     {"Controller", "Watch", Caller::kUser, Role::kViewer},
-    // Also for a run that an admin forced: it reverts unless it is confirmed.
+    // Also for a run that an admin forced: it reverts unless confirmed.
     {"Controller", "Confirm", Caller::kUser, Role::kOperator},
     {"Controller", "Extend", Caller::kUser, Role::kOperator},
     {"Controller", "Learn", Caller::kUser, Role::kViewer},
@@ -57,7 +57,7 @@ constexpr CallRole kCallRoles[] = {
 
     {"AgentHub", "Attach", Caller::kHost},
 
-    // These use a separate port: a token is the proof.
+    // These use a separate port, where a token proves the identity.
     {"Enrolment", "Roots", Caller::kAnybody},
     {"Enrolment", "Join", Caller::kAnybody},
 
@@ -90,7 +90,7 @@ absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
   if (!row->field.empty()) {
     const bool set = IsSet(request, row->field);
     if (set) needed = row->role_if_set;
-    // Name the field if its value makes the call need a higher role.
+    // Name the field if its value makes the call need the higher role.
     if (set == (row->role_if_set > row->role)) {
       absl::StrAppend(&call, set ? " with " : " without ", row->field);
     }

@@ -21,10 +21,10 @@ namespace clusterd {
 enum class Caller {
   kUser,  // A user's certificate, in the row's role or one above.
   kHost,  // A host's certificate: it speaks only for itself.
-  // The same, or an ended certificate whose key is on record.
+  // A host's certificate, or an ended one whose key is on record.
   kEndedHost,
   kSocket,   // A user that may open the unix socket of the host's daemon.
-  kAnybody,  // Without a certificate: the request has to prove the identity.
+  kAnybody,  // No certificate: the request proves the identity.
 };
 
 struct CallRole {
@@ -41,8 +41,8 @@ struct CallRole {
 // Sorted like the services.
 absl::Span<const CallRole> AllCallRoles();
 
-// PermissionDenied, for the user to read, naming both roles, if the user's is
-// not enough; Internal for a call without a row or not for users.
+// PermissionDenied if the user's role is insufficient, naming both roles for
+// the user to read; Internal for a call without a row or not for users.
 absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
                            const google::protobuf::Message& request,
                            const SpiffeId& user);

@@ -146,7 +146,7 @@ absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
 
 void IdentityGate::ForgetEndedLocked() {
   DropIf(&watched_, [](const Watched& each) { return each.call.expired(); });
-  // Counting in proportion to the open calls keeps each call cheap.
+  // The bound grows with the open calls, so that each call stays cheap.
   count_at_ = std::max<size_t>(1024, 2 * watched_.size());
 }
 
@@ -157,7 +157,7 @@ void IdentityGate::Watch(const grpc::AuthContext& context, IdentityKind kind,
   absl::Status refused = peer.status();
   if (refused.ok()) {
     absl::MutexLock lock(&mutex_);
-    // It may have been locked since it was admitted.
+    // The identity may have been locked since its call was admitted.
     refused = WhyRefusedLocked(*peer, /*is_open=*/true);
     if (refused.ok()) {
       if (watched_.size() >= count_at_) ForgetEndedLocked();
@@ -250,7 +250,7 @@ void IdentityGate::Sweep() {
     absl::MutexLock lock(&mutex_);
     unsaved = !unsaved_.empty();
   }
-  // A full pool already reads or writes.
+  // A full pool is already reading or writing.
   if (!options_.crl.empty()) {
     reader_.TryRun(callbacks_.Wrap([this] {
       ReadLists();

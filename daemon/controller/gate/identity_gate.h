@@ -11,8 +11,8 @@
 //   has ended, cannot be                           good list named it
 //   trusted or is older
 //   than one before it
-// An apply goes on when the streams of its caller end: the controller owns it.
-// revocation_list.h reads the lists, only if the site has configured them
+// An apply continues when the streams of its caller end: the controller owns
+// it. revocation_list.h reads the lists, only if the site has configured them
 // (--crl): then any error in them refuses every peer.
 #ifndef DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_
 #define DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_
@@ -48,20 +48,20 @@ namespace clusterd {
 struct IdentityGateOptions {
   std::string cluster;
   std::string state;   // The folder of lock_store.h's files.
-  bool is_new = true;  // It has no history yet.
+  bool is_new = true;  // The controller has no history yet.
   std::string ca;      // File: signers of lists.
   std::string crl;     // File or folder; empty: the site has no lists.
   // The clock by which certificates begin and end.
   std::function<absl::Time()> now = absl::Now;
 };
 
-// The longest reason of a lock.
+// The longest reason for a lock.
 inline constexpr size_t kMaxLockReason = 200;
 
 // "host/node07", "user/alice": the end of a SPIFFE id, without the role.
 std::string LockName(const SpiffeId& id);
 
-// The certificate, PEM, that TLS was shown; empty if it was shown none.
+// The certificate, PEM, that the peer showed to TLS; empty: it showed none.
 std::string ShownCertificate(const grpc::AuthContext& context);
 
 // Safe for concurrent use. Calls nothing under its locks.
@@ -84,45 +84,45 @@ class IdentityGate {
     return Admit(PeerOf(context, kind));
   }
 
-  // The same, even if the certificate has ended: only for RenewLate.
+  // The same, but also admits an ended certificate: only for RenewLate.
   absl::StatusOr<SpiffeId> AdmitEnded(const grpc::AuthContext& context,
                                       IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // As Admit, for a certificate, PEM, that a server verified by the CA.
+  // As Admit, for a certificate, PEM, that a server verified with the CA.
   absl::StatusOr<SpiffeId> AdmitCertificate(absl::string_view pem,
                                             IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     return Admit(PeerOf(pem, kind));
   }
 
-  // PermissionDenied for a locked identity, for a peer that asks for its first
-  // certificate and shows none.
+  // PermissionDenied if the identity is locked. For a peer that shows no
+  // certificate because it asks for its first one.
   absl::Status CheckNotLocked(const SpiffeId& id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for a known certificate, PEM, which may have ended; errors as
-  // Admit if it is revoked, or without a usable list.
+  // The same for a known certificate, PEM, which may have ended; also Admit's
+  // errors if it is revoked or there is no usable list.
   absl::Status CheckNotRevoked(const SpiffeId& id, absl::string_view pem) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // For an admitted call that goes on: while `call` lives, calls `end` with the
-  // reason once its identity is not admitted any more. From any thread,
-  // possibly before this returns; must not block.
+  // For an admitted call that continues: calls `end` with the reason when its
+  // identity is no longer admitted, while `call` lives. May be called from any
+  // thread, even before this returns; must not block.
   void Watch(const grpc::AuthContext& context, IdentityKind kind,
              std::weak_ptr<void> call,
              std::function<void(const absl::Status& why)> end)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses the identity from now on; returns how many of its streams it ended.
-  // `lock` has all fields. It holds until a restart, or SaveLocks.
+  // `lock` has all fields. It is lost at a restart unless SaveLocks wrote it.
   size_t Hold(const LockEntry& lock) ABSL_LOCKS_EXCLUDED(mutex_);
   // Writes locks that are only in memory; waits for the disk. After an error of
   // LockStore, every sweep and the destructor try again.
   absl::Status SaveLocks() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
-  // Waits for the disk; NotFound, or LockStore's errors: it stays locked.
+  // Waits for the disk. After NotFound or LockStore's errors, it stays locked.
   absl::StatusOr<LockEntry> Unlock(const std::string& identity)
       ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
-  // By identity.
+  // Sorted by identity.
   std::vector<LockEntry> Locks() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -130,7 +130,7 @@ class IdentityGate {
     SpiffeId id;
     absl::Time not_before;
     absl::Time not_after;
-    CertificateKey key;  // Only with lists.
+    CertificateKey key;  // Used only with lists.
   };
   struct Watched {
     Peer peer;
@@ -155,12 +155,12 @@ class IdentityGate {
   absl::Status WhyRevokedLocked(const Peer& peer, bool is_open) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void ForgetEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends streams that are not admitted any more; returns how many.
+  // Ends streams that are no longer admitted; returns how many.
   size_t EndRefused() ABSL_LOCKS_EXCLUDED(mutex_);
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads the lists, if they have changed.
   void ReadLists() ABSL_LOCKS_EXCLUDED(ages_mutex_, mutex_);
-  // FailedPrecondition if older than known lists, also across restarts.
+  // FailedPrecondition for lists older than known ones, also after a restart.
   absl::Status CheckNotOlder(const RevocationLists& lists)
       ABSL_LOCKS_EXCLUDED(ages_mutex_);
   // Writes unsaved ages; the next sweep tries again if the disk fails.
@@ -171,12 +171,12 @@ class IdentityGate {
   const IdentityGateOptions options_;
   Log* const log_;
 
-  // Held during writes to the disk.
+  // Held while writing to the disk.
   absl::Mutex store_mutex_;
   const std::unique_ptr<LockStore> store_ ABSL_PT_GUARDED_BY(store_mutex_);
   ListAges kept_ages_ ABSL_GUARDED_BY(store_mutex_);  // On disk.
 
-  // Never held during writes to the disk: lists are checked even if it hangs.
+  // Never held while writing to the disk: lists are checked even if it hangs.
   absl::Mutex ages_mutex_;
   ListAges seen_ages_ ABSL_GUARDED_BY(ages_mutex_);
 
@@ -187,7 +187,7 @@ class IdentityGate {
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
   size_t count_at_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status lists_status_ ABSL_GUARDED_BY(mutex_);
-  Lists lists_ ABSL_GUARDED_BY(mutex_);  // The last that could be read.
+  Lists lists_ ABSL_GUARDED_BY(mutex_);  // The last readable ones.
   std::string lists_digest_ ABSL_GUARDED_BY(mutex_);
   std::string not_in_force_ ABSL_GUARDED_BY(mutex_);
 

@@ -49,12 +49,12 @@ bool IsThere(const std::string& path) {
   return lstat(path.c_str(), &found) == 0 || errno != ENOENT;
 }
 
-// The number of locks in a line of locks.sum.
+// The number of locks that a line of locks.sum states.
 absl::string_view CountOf(absl::string_view sum) {
   return sum.substr(0, sum.find(' '));
 }
 
-// DataLoss unless locks.sum has a line `found`, the sum of the file.
+// DataLoss unless `found`, the sum of the file, is a line of locks.sum.
 absl::Status CheckSum(const std::string& path, const std::string& known,
                       const std::string& found) {
   const std::vector<std::string> lines =
@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
   const std::string sum = absl::StrCat(folder, "/", kLockSumFile);
   std::unique_ptr<LockStore> store(new LockStore(sum));
   const bool has_locks = IsThere(path);
-  // The sum is always written first: locks without it have lost it.
+  // Any of these files proves an earlier start, which wrote locks.sum.
   for (const char* later :
        {kLockFile, kLockSumFile, kAuditFileName, "trust.db"}) {
     is_new = is_new && !IsThere(absl::StrCat(folder, "/", later));
@@ -115,7 +115,7 @@ absl::Status LockStore::Remove(const std::string& identity) {
   return Change("DELETE FROM identity_lock WHERE identity = ?1", {identity});
 }
 
-// A crash at any point leaves a state that one line of the sum matches.
+// After a crash at any point, one line of locks.sum matches locks.db.
 absl::Status LockStore::Change(absl::string_view sql,
                                std::initializer_list<SqliteValue> values) {
   ASSIGN_OR_RETURN(const std::string before, Sum());

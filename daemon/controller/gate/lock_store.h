@@ -3,8 +3,7 @@
 //   locks.db   tables identity_lock and list_age, checked at the start as
 //              trust.db is
 //   locks.sum  the number of locks and the digest of both tables:
-//              "2 3f6c…"; two such lines during a write, of which either
-//              may hold
+//              "2 3f6c…"; two such lines during a write; either may hold
 // So a lost, emptied, damaged or older locks.db is an error at the start, and
 // never a shorter list. Two older files that match each other go unnoticed. To
 // accept the rest of locks.db, an admin writes the word "accept" to locks.sum.
@@ -29,7 +28,7 @@ namespace clusterd {
 inline constexpr char kLockFile[] = "locks.db";
 inline constexpr char kLockSumFile[] = "locks.sum";
 
-// For one thread at a time. Calls wait for the disk; errors are HistoryStore's.
+// For one thread at a time. Calls wait for the disk; errors as HistoryStore.
 class LockStore {
  public:
   // Makes the files, mode 0600, in the folder of a new controller: without an
@@ -40,14 +39,14 @@ class LockStore {
       const std::string& folder, bool is_new = true);
 
   // Synced to disk when it returns OK; replaces an earlier lock of the
-  // identity. After an error either lock may be stored.
+  // identity. After an error, either the old or the new lock is stored.
   absl::Status Put(const LockEntry& lock);
   absl::Status Remove(const std::string& identity);
   absl::StatusOr<std::vector<LockEntry>> All() const;
   // Makes locks.sum match locks.db exactly.
   absl::Status Settle();
 
-  // The same for the newest list of an issuer; times are kept by the second.
+  // The same for the newest list of an issuer; times are rounded to seconds.
   absl::Status PutListAge(absl::string_view issuer, const ListAge& age);
   absl::StatusOr<ListAges> AllListAges() const;
 

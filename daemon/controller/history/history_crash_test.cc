@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -60,10 +61,9 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   const std::string folder = FolderWith(20, 20000);
   const std::string crashed = NewStateFolder();
   {
-    const auto database = SqliteDatabase::Open(FileIn(folder));
-    ASSERT_TRUE(database.ok());
+    const auto database = SqliteDatabase::Open(FileIn(folder)).value();
     // So little memory makes SQLite write before the commit.
-    ASSERT_EQ((*database)->Execute(
+    ASSERT_EQ(database->Execute(
                   "PRAGMA cache_size = 2; PRAGMA journal_mode = TRUNCATE;"
                   "BEGIN IMMEDIATE; UPDATE detail SET record = zeroblob(20000);"
                   "DELETE FROM entry WHERE position < 10"),
@@ -77,9 +77,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(store->List({})->entries_size(), 20);
   for (int i = 1; i <= 20; ++i) {
-    const auto record = store->Get(TestId(i));
-    ASSERT_TRUE(record.ok()) << record.status();
-    EXPECT_EQ(record->SerializeAsString(),
+    EXPECT_EQ(store->Get(TestId(i)).value().SerializeAsString(),
               TestCheck(TestId(i), 20000).SerializeAsString());
   }
 }
@@ -120,16 +118,15 @@ TEST(HistoryCrashTest, WhatWasAddedSurvivesKilling) {
     const auto store = OpenStore(folder);
     ASSERT_NE(store, nullptr);
     // The next one may have been added without a report.
-    const auto list = store->List({});
-    ASSERT_TRUE(list.ok()) << list.status();
-    EXPECT_THAT(list->entries(0).id(),
+    const auto list = store->List({}).value();
+    EXPECT_THAT(list.entries(0).id(),
                 testing::AnyOf(TestId(added), TestId(added + 1)));
-    for (const HistoryEntry& entry : list->entries()) {
+    for (const HistoryEntry& entry : list.entries()) {
       EXPECT_TRUE(store->Get(entry.id()).ok()) << entry.id();
     }
-    EXPECT_EQ(list->entries_size(),
+    EXPECT_EQ(list.entries_size(),
               std::min<uint64_t>(
-                  30, added + (list->entries(0).id() != TestId(added))));
+                  30, added + (list.entries(0).id() != TestId(added))));
   }
 }
 
@@ -140,16 +137,12 @@ TEST(HistoryCrashTest, LeftoverOfMakingTheFileIsMadeAgain) {
   EXPECT_FALSE(std::filesystem::exists(FileIn(folder) + ".new"));
 }
 
-TEST(HistoryDamageTest, RefusesGarbage) {
-  const std::string folder = NewStateFolder();
-  WriteWhole(FileIn(folder), std::string(20000, 'x'));
-  ExpectRefusedAsDamaged(folder);
-}
-
-TEST(HistoryDamageTest, RefusesEmptyFile) {
-  const std::string folder = NewStateFolder();
-  WriteWhole(FileIn(folder), "");
-  ExpectRefusedAsDamaged(folder);
+TEST(HistoryDamageTest, RefusesGarbageAndAnEmptyFile) {
+  for (const std::string& text : {std::string(20000, 'x'), std::string()}) {
+    const std::string folder = NewStateFolder();
+    WriteWhole(FileIn(folder), text);
+    ExpectRefusedAsDamaged(folder);
+  }
 }
 
 TEST(HistoryDamageTest, RefusesTruncatedFileOfAnyLength) {
@@ -190,11 +183,10 @@ TEST(HistoryDamageTest, FlippedByteOfDetailIsNoticedAndCostsOneEntry) {
   const auto store = OpenStore(folder);
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(store->List({})->entries_size(), 3);
-  const absl::Status status = store->Get(TestId(2)).status();
-  EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr(absl::StrCat("what is kept of \"", TestId(2),
-                                     "\" is damaged")));
+  EXPECT_THAT(store->Get(TestId(2)),
+              Fails(absl::StatusCode::kDataLoss,
+                    HasText(absl::StrCat("what is kept of \"", TestId(2),
+                                         "\" is damaged"))));
   EXPECT_TRUE(store->Get(TestId(1)).ok());
   EXPECT_TRUE(store->Get(TestId(3)).ok());
 }

@@ -16,11 +16,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
-
-using testing::HasSubstr;
 
 bool WriteLine(const char* path, const std::string& line) {
   std::ofstream file(path);
@@ -79,8 +78,7 @@ TEST_F(HistoryDiskTest, FullDiskRefusesAndLosesNothing) {
   }
   EXPECT_GT(added, 5);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("/history.db: no space left on its disk"));
+  EXPECT_THAT(status.message(), Tells("msg-hub-disk-full"));
   EXPECT_EQ(store->List({})->entries_size(), added);
   for (int i = 1; i <= added; ++i) EXPECT_TRUE(store->Get(TestId(i)).ok());
 }
@@ -117,8 +115,7 @@ TEST_F(HistoryDiskTest, ReadOnlyDiskIsReadAndNotWritten) {
   EXPECT_TRUE(store->Get(TestId(1)).ok());
   const absl::Status status = store->Add(TestApply(TestId(2)));
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("/history.db: cannot be written"));
+  EXPECT_THAT(status.message(), Tells("msg-hub-file-not-written"));
   EXPECT_TRUE(absl::IsPermissionDenied(store->Update(TestCheck(TestId(1)))));
 }
 
@@ -126,8 +123,7 @@ TEST_F(HistoryDiskTest, ReadOnlyFolderWithoutHistoryIsRefused) {
   MakeReadOnly();
   const absl::Status status = HistoryStore::Open(folder_).status();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("Read-only file system"));
+  EXPECT_THAT(status, HasText("Read-only file system"));
 }
 
 }  // namespace

@@ -20,11 +20,11 @@
 namespace clusterd {
 namespace {
 
-// A failed start may have a reason of many lines.
+// Reasons for a failed start may have many lines.
 constexpr size_t kMaxSummaryBytes = 200;
 constexpr size_t kMaxIdBytes = 64;
 
-// Shortens to one line, cut between characters.
+// Cuts the text to one line, between characters.
 std::string Shorten(std::string text) {
   text.resize(std::min(text.size(), text.find('\n')));
   return absl::StrCat(CutUtf8(text, kMaxSummaryBytes),
@@ -73,7 +73,7 @@ FindingValue SummaryOf(const ApplyReport& report) {
                report.cancelled().wave(), waves.count()));
   }
   add(ConfirmationWords(report.confirmation(),
-                        StandingWord(report) == "rolled back"));
+                        StandingOf(report) == Standing::kRolledBack));
   return text;
 }
 
@@ -98,11 +98,7 @@ FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
 }
 
 std::string RunOutcomeName(const ApplyReport& report) {
-  // A run that ended has an outcome.
-  if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
-    return "interrupted";
-  }
-  return absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
+  return OutcomeName(Standing::kAsTheRunEnded, report.outcome());
 }
 
 FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end) {
@@ -131,7 +127,7 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   entry->set_actor(actor);
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  // A whole check is never skipped; such a verdict is invalid.
+  // A whole check is never skipped, so that verdict is invalid.
   entry->set_outcome(
       StateWord(report.verdict() == SKIPPED ? UNKNOWN : report.verdict()));
   *entry->mutable_summary_words() = SummaryOf(report);
@@ -173,8 +169,7 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_actor(report.actor());
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  const std::string standing = StandingWord(report);
-  entry->set_outcome(standing.empty() ? RunOutcomeName(report) : standing);
+  entry->set_outcome(OutcomeName(StandingOf(report), report.outcome()));
   *entry->mutable_summary_words() = SummaryOf(report);
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());

@@ -22,7 +22,7 @@
 
 namespace clusterd {
 
-// "check", "plan", "apply", "rollback"; "kind 17" for none of them.
+// "check", "plan", "apply" or "rollback"; "kind 17" for an unknown kind.
 FindingValue HistoryKindName(HistoryKind kind);
 
 // The error of a running host, kept as LOST until it answers.
@@ -41,10 +41,10 @@ FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end);
 
 HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 
-// Actor, id and time are the plan's own. `elapsed_ms`: of planning.
+// Actor, id and time are the plan's. `elapsed_ms`: of planning.
 HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms);
 
-// A rollback if the report says so. `network_namespace`: NetworkNamespaceText.
+// Of a rollback if the report is. `network_namespace`: NetworkNamespaceText.
 HistoryRecord RecordOfApply(ApplyReport report,
                             const std::string& network_namespace);
 

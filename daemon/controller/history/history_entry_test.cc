@@ -1,11 +1,15 @@
 #include "daemon/controller/history/history_entry.h"
 
+#include "config/plan/make_plan.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::StartsWith;
 
@@ -53,24 +57,18 @@ TEST(RecordOfCheckTest, NoVerdictIsUnknownAndNeverPass) {
   EXPECT_EQ(outcome(STATE_UNSPECIFIED), "unknown");
 }
 
-TEST(RecordOfCheckTest, SaysWhyThereIsNoVerdict) {
-  Report report;
-  report.set_verdict(UNKNOWN);
-  report.set_error("no host is attached\nsecond line");
-  EXPECT_EQ(ValueText(RecordOfCheck(report, "alice").entry().summary_words()),
-            "no host is attached");
-}
-
-TEST(RecordOfCheckTest, CutsLongErrorBetweenCharacters) {
-  Report report;
+TEST(RecordOfCheckTest, SaysInOneShortLineWhyThereIsNoVerdict) {
+  const auto summary = [](const std::string& error) {
+    Report report;
+    report.set_verdict(UNKNOWN);
+    report.set_error(error);
+    return ValueText(RecordOfCheck(report, "alice").entry().summary_words());
+  };
+  EXPECT_EQ(summary("no host is attached\nsecond line"), "no host is attached");
   std::string error = "x";
   for (int i = 0; i < 200; ++i) error += "é";
-  report.set_error(error);
-  const std::string summary =
-      ValueText(RecordOfCheck(report, "a").entry().summary_words());
-  EXPECT_LE(summary.size(), 204);
-  EXPECT_THAT(summary, StartsWith("xéé"));
-  EXPECT_THAT(summary, EndsWith("é…"));
+  EXPECT_LE(summary(error).size(), 204u);
+  EXPECT_THAT(summary(error), AllOf(StartsWith("xéé"), EndsWith("é…")));
 }
 
 ClusterPlan MakePlan(int hosts, int with_steps, int blocked) {
@@ -98,21 +96,19 @@ TEST(RecordOfPlanTest, CountsHostsAndSteps) {
   EXPECT_EQ(record.entry().elapsed_ms(), 300);
   EXPECT_EQ(record.entry().outcome(), "changes");
   EXPECT_EQ(ValueText(record.entry().summary_words()),
-            "24 steps on 12 hosts, 1 change blocked on 1 host, of 40 hosts");
+            PlanCountsText(CountPlan(record.plan())));
   EXPECT_EQ(record.plan().hosts_size(), 40);
 }
 
-TEST(RecordOfPlanTest, IsBlockedWhenNothingElseIsLeft) {
-  const HistoryEntry entry = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
-  EXPECT_EQ(entry.outcome(), "blocked");
-  EXPECT_EQ(ValueText(entry.summary_words()),
-            "no step, 2 changes blocked on 2 hosts, of 3 hosts");
-}
-
-TEST(RecordOfPlanTest, IsEmptyWithNothingToDo) {
-  const HistoryEntry entry = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
-  EXPECT_EQ(entry.outcome(), "empty");
-  EXPECT_EQ(ValueText(entry.summary_words()), "nothing to do on 1 host");
+TEST(RecordOfPlanTest, IsBlockedOrEmptyWhenNothingElseIsLeft) {
+  const HistoryEntry blocked = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
+  EXPECT_EQ(blocked.outcome(), "blocked");
+  EXPECT_THAT(
+      blocked.summary_words(),
+      Tells("plan-blocked-on", Worded("count-change", 2), Counted(2, "host")));
+  const HistoryEntry empty = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
+  EXPECT_EQ(empty.outcome(), "empty");
+  EXPECT_EQ(ValueText(empty.summary_words()), "nothing to do on 1 host");
 }
 
 TEST(RecordOfPlanTest, NamesTheNamespace) {
@@ -139,6 +135,10 @@ ApplyReport MakeApply(ApplyReport::Outcome outcome) {
   return report;
 }
 
+FindingValue HostsOf(int count, const char* outcome) {
+  return Worded("hub-host-count", count, Worded(outcome));
+}
+
 TEST(RecordOfApplyTest, CountsHostsByOutcome) {
   const HistoryRecord record =
       RecordOfApply(MakeApply(ApplyReport::STOPPED), "pid:7");
@@ -149,7 +149,10 @@ TEST(RecordOfApplyTest, CountsHostsByOutcome) {
   EXPECT_EQ(record.entry().elapsed_ms(), 90);
   EXPECT_EQ(record.entry().outcome(), "stopped");
   EXPECT_EQ(ValueText(record.entry().summary_words()),
-            "4 hosts; 2 applied, 1 undone, 1 not started");
+            Say("hub-and", Counted(4, "host"),
+                Listed({HostsOf(2, "apply-applied"), HostsOf(1, "apply-undone"),
+                        HostsOf(1, "apply-not-started")},
+                       3)));
   EXPECT_EQ(record.entry().parent_id(), "00000000000000aa");
   EXPECT_TRUE(record.entry().force());
   EXPECT_EQ(record.entry().network_namespace(), "pid:7");
@@ -198,19 +201,22 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
     return ValueText(RecordOfApply(report, "").entry().summary_words());
   };
   report.mutable_confirmation()->set_confirmed_by("bob");
+  const FindingValue applied =
+      Worded("hub-and", Counted(1, "host"), HostsOf(1, "apply-applied"));
   EXPECT_EQ(summary(Confirmation::PENDING),
-            "1 host; 1 applied; to be confirmed");
+            Say("hub-and", applied, Worded("hub-to-be-confirmed")));
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
-            "1 host; 1 applied; confirmed by bob");
+            Say("hub-and", applied, Worded("apply-confirmed", "bob")));
   report.mutable_confirmation()->add_untold("node07");
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
-            "1 host; 1 applied; confirmed by bob; not yet notified: node07");
+            Say("hub-and", applied,
+                Worded("apply-confirmed-untold", "bob", "node07")));
   EXPECT_EQ(summary(Confirmation::GOES_BACK),
-            "1 host; 1 applied; not confirmed, rolls back");
-  EXPECT_EQ(summary(Confirmation::NOT_NEEDED), "1 host; 1 applied");
+            Say("hub-and", applied, Worded("hub-not-confirmed-reverts")));
+  EXPECT_EQ(summary(Confirmation::NOT_NEEDED), ValueText(applied));
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
-  EXPECT_EQ(summary(Confirmation::GOES_BACK),
-            "1 host; 1 rolled back; not confirmed");
+  EXPECT_THAT(summary(Confirmation::GOES_BACK),
+              EndsWith(Say("hub-and", "", Worded("hub-not-confirmed"))));
 }
 
 TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {

@@ -1,7 +1,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -11,21 +10,18 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using testing::HasSubstr;
-
 TEST(LockFolderTest, IsOnePersonsAtATime) {
   const std::string folder = NewStateFolder();
-  auto first = LockFolder(folder);
-  ASSERT_TRUE(first.ok()) << first.status();
+  auto first = LockFolder(folder).value();
   const absl::Status second = LockFolder(folder).status();
   EXPECT_TRUE(absl::IsUnavailable(second));
-  EXPECT_THAT(std::string(second.message()),
-              HasSubstr(folder + "\": in use by another clusterd-controller"));
-  *first = OwnedFd();
+  EXPECT_THAT(second.message(), Tells("msg-hub-folder-in-use", folder));
+  first = OwnedFd();
   EXPECT_TRUE(LockFolder(folder).ok());
 }
 
@@ -46,9 +42,9 @@ TEST(LockFolderTest, EndsWithItsProcess) {
 TEST(LockFolderTest, NamesFolderThatIsNotThere) {
   const absl::Status status = LockFolder("/nowhere/state").status();
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("state folder \"/nowhere/state\": No such file"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--state"));
+  EXPECT_THAT(status.message(),
+              Tells("msg-hub-folder-not-there", "/nowhere/state"));
+  EXPECT_THAT(status, HasText("--state"));
 }
 
 TEST(LockFolderTest, RefusesFile) {
@@ -89,24 +85,19 @@ TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
     const absl::Status status =
         StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr(absl::StrCat(
-                    "made by another version of the controller (format ", other,
-                    "), expected format 4")));
+    EXPECT_THAT(status.message(), Tells("msg-hub-file-format", kAny, other, 4));
   }
 }
 
 TEST(HistoryFileTest, RefusesOtherDatabase) {
   const absl::Status status = StatusAfter("PRAGMA application_id = 0");
   EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is not a history of clusterd-controller"));
+  EXPECT_THAT(status, HasText("is not a history of clusterd-controller"));
 }
 
 TEST(HistoryFileTest, TablesTakeNoOtherTypes) {
-  const auto file = OpenHistoryFile(NewStateFolder());
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_FALSE(file->database
+  const auto file = OpenHistoryFile(NewStateFolder()).value();
+  EXPECT_FALSE(file.database
                    ->Execute("INSERT INTO entry (id, kind, running, bytes, "
                              "sha256, entry) VALUES ('a', 'x', 0, 0, x'', x'')")
                    .ok());

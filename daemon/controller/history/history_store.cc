@@ -49,10 +49,10 @@ constexpr char kWaiverTable[] =
     "CREATE TABLE IF NOT EXISTS waiver ("
     "id TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;";
 
-// An ambiguous id is answered with so many candidates.
+// The most candidates that are named for an ambiguous id.
 constexpr size_t kNamedCandidates = 8;
-// Unused 4 KiB pages above which the file is shortened, and how many one call
-// frees, so that none takes long.
+// The number of unused 4 KiB pages from which the file is shortened, and how
+// many one call frees, so that no call takes long.
 constexpr int64_t kSparePages = 1024;
 constexpr char kGiveBack[] = "PRAGMA incremental_vacuum(8192)";
 
@@ -108,7 +108,7 @@ absl::Status MakeStateFolder(const std::string& path) {
       Worded("msg-hub-folder-not-made", path, std::strerror(error)));
 }
 
-// True if a hook on this host asked for the check.
+// True if a hook on a host requested the check.
 bool IsHost(absl::string_view actor) {
   return absl::StrContains(actor, "/host/");
 }
@@ -128,7 +128,7 @@ absl::flat_hash_set<int64_t> FindThinned(const std::vector<KeptEntry>& kept,
                                          const KeptEntry& coming) {
   struct Seen {
     int unchanged = 0;
-    bool later_changed = false;  // The one right behind.
+    bool later_changed = false;  // The next newer entry.
   };
   absl::flat_hash_map<std::string, Seen> seen;
   absl::flat_hash_set<int64_t> thinned;
@@ -144,17 +144,17 @@ absl::flat_hash_set<int64_t> FindThinned(const std::vector<KeptEntry>& kept,
   return thinned;
 }
 
-// The size of a set of entries.
+// The total size of a set of entries.
 struct Usage {
   int64_t entries = 0;
   int64_t bytes = 0;
 
-  // `sign`: 1 for one more, -1 for one less.
+  // `sign`: 1 adds the entry, -1 removes it.
   void Count(const KeptEntry& entry, int sign) {
     entries += sign;
     bytes += sign * entry.bytes;
   }
-  // True if it takes more than a `share`th of the limits.
+  // True if the set exceeds 1/`share` of the limits.
   bool Exceeds(const HistoryLimits& limits, int64_t share) const {
     return entries > limits.max_entries / share ||
            bytes > limits.max_bytes / share;
@@ -189,7 +189,7 @@ absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   ASSIGN_OR_RETURN(
       file.database,
       OpenSqliteFile(absl::StrCat(folder, "/", kHistoryFile), kFormat));
-  // A read-only file has none.
+  // A read-only file has no such table.
   file.database->Execute(kWaiverTable).IgnoreError();
   return file;
 }
@@ -229,7 +229,7 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
     if (!entry.running) left.push_back(entry);
   }
   while (all.Exceeds(limits, 1) && !left.empty()) {
-    // Drops the oldest entry worth at most this; if none is, one worth more.
+    // Drops the oldest entry worth at most `most`; if there is none, raises it.
     int most = of[kChange].Exceeds(limits, 2)  ? kChange
                : of[kPlan].Exceeds(limits, 4)  ? kPlan
                : of[kCheck].Exceeds(limits, 8) ? kCheck
@@ -326,7 +326,7 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
         "INSERT OR REPLACE INTO detail (position, record) SELECT "
         "position, ?2 FROM entry WHERE id = ?1",
         {id, SqliteBlob{detail}}));
-    // Only now and then, and a piece at a time: it moves pages.
+    // Rarely, and in small pieces, since it moves pages.
     ASSIGN_OR_RETURN(const int64_t spare,
                      database_->ReadNumber("PRAGMA freelist_count"));
     return spare <= kSparePages ? absl::OkStatus()
@@ -334,7 +334,7 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   });
 }
 
-// An entry under the same id is about to be replaced, and so does not count.
+// An entry with the same id will be replaced, so it does not count.
 absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
                                           int64_t bytes) {
   std::vector<KeptEntry> kept;
@@ -375,7 +375,7 @@ absl::StatusOr<std::optional<HistoryKind>> HistoryStore::KindOfLocked(
 absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
                                                     HistoryKind kind) const {
   RETURN_IF_ERROR(CheckId(id));
-  // '~' sorts after all bytes of an id.
+  // '~' sorts after every byte of an id.
   std::vector<std::string> candidates;
   int64_t first = 0;
   RETURN_IF_ERROR(database_->Run(
@@ -386,7 +386,7 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
         candidates.push_back(row.Text(1));
       }));
   if (candidates.empty()) return NoSuchEntry(id, kind);
-  // The whole id sorts before all ids that it is a prefix of.
+  // An exact match sorts first among the ids that begin with it.
   if (candidates.size() <= 1 || candidates[0] == id) return first;
   if (candidates.size() > kNamedCandidates) candidates.back() = "…";
   return InvalidWords("msg-hub-id-ambiguous", id,
@@ -429,8 +429,8 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
   for (const int kind : request.kinds()) kinds |= int64_t{1} << kind;
   ListHistoryResponse response;
   std::string damaged;
-  // One more than requested shows if there are more. The filters read the
-  // entries; -1: without a limit.
+  // One more than requested shows if there are more. If the filters have to
+  // read the entries, -1: no limit.
   const bool is_filtered = request.changes_only() || request.since_ms() != 0 ||
                            !request.who().empty();
   RETURN_IF_ERROR(database_->Run(
@@ -534,7 +534,7 @@ absl::StatusOr<std::vector<Waiver>> HistoryStore::Waivers() const {
   std::vector<Waiver> waivers;
   RETURN_IF_ERROR(database_->Run(
       "SELECT record FROM waiver ORDER BY id", {}, [&](const SqliteRow& row) {
-        // An unreadable waiver waives nothing.
+        // A waiver that cannot be read does not waive anything.
         if (!waivers.emplace_back().ParseFromString(row.Text(0))) {
           waivers.pop_back();
         }

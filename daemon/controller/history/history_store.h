@@ -39,7 +39,7 @@ namespace clusterd {
 // search the other columns.
 inline constexpr char kHistoryFile[] = "history.db";
 
-// user_version of the file. Raise it if an older controller would misread it.
+// user_version of the file. Raise it if older controllers would misread it.
 inline constexpr int kHistoryFormat = 4;
 
 struct HistoryFile {
@@ -60,8 +60,8 @@ absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder);
 inline constexpr uint32_t kDefaultListedEntries = 50;
 inline constexpr uint32_t kMaxListedEntries = 1000;
 
-// Ids: kMinHistoryIdBytes to kMaxHistoryIdBytes of 0-9, a-z and "-"; as a rule
-// 16 hex digits.
+// Ids have kMinHistoryIdBytes to kMaxHistoryIdBytes of 0-9, a-z and "-";
+// usually 16 hex digits.
 inline constexpr size_t kMinHistoryIdBytes = 4;
 inline constexpr size_t kMaxHistoryIdBytes = 64;
 
@@ -86,12 +86,12 @@ inline constexpr char kRunningOutcome[] = "running";
 // change, for comparison.
 struct HistoryLimits {
   int64_t max_entries = 2000;
-  // For the details, serialized.
+  // The sum of the serialized details.
   int64_t max_bytes = 512 << 20;
 };
 
 inline constexpr int kKeptUnchanged = 8;
-// The part of both limits for the checks of one actor.
+// The part of both limits that the checks of one actor may use.
 inline constexpr int64_t kShareOfPerson = 8;
 inline constexpr int64_t kShareOfHost = 32;
 
@@ -101,12 +101,12 @@ struct KeptEntry {
   bool running = false;
   int64_t bytes = 0;          // Size of the detail.
   std::string schedule = {};  // Name, if scheduled.
-  std::string actor = {};     // Caller, if manual.
+  std::string actor = {};     // The caller if not scheduled.
   bool changed = false;       // Since the schedule's last check.
 };
 
 // Positions to drop so that `kept`, oldest first, and `coming` fit the limits
-// as HistoryLimits says. Too few if the rest is running. Pure.
+// as HistoryLimits says; too few if only running entries are left. Pure.
 std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
                                       const KeptEntry& coming,
                                       const HistoryLimits& limits);
@@ -128,33 +128,33 @@ using RunningRecords = std::vector<absl::StatusOr<HistoryRecord>>;
 class HistoryStore {
  public:
   // Takes the folder's lock, makes the file (mode 0600) if it does not exist,
-  // and rolls back a crashed write. A read-only file can still be listed and
-  // read. Errors as OpenHistoryFile.
+  // and rolls back an interrupted write. A read-only file can still be listed
+  // and read. Errors as in OpenHistoryFile.
   static absl::StatusOr<std::unique_ptr<HistoryStore>> Open(
       const std::string& folder, HistoryLimits limits = {});
-  // `why`: the error of opening it, not OK.
+  // `why`: the error from opening it, not OK.
   static std::unique_ptr<HistoryStore> Closed(const absl::Status& why);
 
-  // Synced to disk when it returns OK. Makes room first, so older entries may
-  // be gone then. InvalidArgument for an invalid id or kind, AlreadyExists for
-  // a known id, ResourceExhausted for a detail over max_bytes.
+  // Synced to disk when it returns OK. It makes room first, so older entries
+  // may be dropped. InvalidArgument for an invalid id or kind, AlreadyExists
+  // for a known id, ResourceExhausted for a detail over max_bytes.
   absl::Status Add(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
     return Write(record, /*is_new=*/true);
   }
 
-  // The same, and logs an entry that is not kept.
+  // Like Add, but logs if the entry could not be kept.
   absl::Status AddOrLog(const HistoryRecord& record, Log* log)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Replaces entry and detail of the record with this id; its place in the list
-  // stays. NotFound for an unknown id. Otherwise as Add.
+  // Replaces entry and detail of the record with this id, which keeps its place
+  // in the list. NotFound for an unknown id; otherwise as Add.
   absl::Status Update(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
     return Write(record, /*is_new=*/false);
   }
 
   // Lists as ListHistoryRequest says; before_id may be a prefix as in Get.
   // InvalidArgument for an invalid kind or a limit over kMaxListedEntries;
-  // NotFound for a before_id that is gone.
+  // NotFound if before_id does not exist.
   absl::StatusOr<ListHistoryResponse> List(
       const ListHistoryRequest& request) const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -163,22 +163,22 @@ class HistoryStore {
       absl::string_view schedule, size_t limit) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The record with this id, otherwise the only one whose id begins with it.
-  // NotFound if none does; InvalidArgument for an invalid id, or for several,
-  // naming the first candidates.
+  // The record with this id; if there is none, the only one whose id begins
+  // with it. NotFound if none does; InvalidArgument for an invalid id, or if
+  // several do, naming the first candidates.
   absl::StatusOr<HistoryRecord> Get(absl::string_view id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // As Get, but only applies: the one that a rollback reverts. NotFound, with
-  // its kind, for the whole id of another record.
+  // Like Get, but only for an apply that a rollback may revert. NotFound,
+  // naming the kind, if the id is that of another record.
   absl::StatusOr<HistoryRecord> FindApply(absl::string_view apply_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // All with the outcome "running". A damaged one does not hide the others.
+  // All with the outcome "running". A damaged record does not hide others.
   absl::StatusOr<RunningRecords> FindRunning() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waivers are kept beside the entries; bounds never drop one.
+  // Waivers are stored beside the entries; the limits never drop one.
   absl::Status PutWaiver(const Waiver& waiver) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status DropWaiver(absl::string_view id) ABSL_LOCKS_EXCLUDED(mutex_);
   // Sorted by id.
@@ -209,7 +209,7 @@ class HistoryStore {
   absl::StatusOr<HistoryRecord> ReadLocked(int64_t position) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const absl::Status closed_;  // Not OK: closed, without a file.
+  const absl::Status closed_;  // If not OK, there is no file.
   const HistoryLimits limits_;
   const OwnedFd lock_;  // None if closed.
   mutable absl::Mutex mutex_;

@@ -9,7 +9,7 @@
 namespace clusterd {
 namespace {
 
-// Reports may be large, and many checks of single hosts must not delay this.
+// Bounds the delay by large reports and by many checks of single hosts.
 constexpr int kMostRead = 20;
 
 bool HasDowngradedFinding(const Report& report) {
@@ -58,8 +58,8 @@ void NewestReport::Restore(const HistoryStore& history, const ClusterSpec& spec,
   request.add_kinds(HISTORY_CHECK);
   request.set_limit(kMaxListedEntries);
   const absl::StatusOr<ListHistoryResponse> list = history.List(request);
-  if (!list.ok()) return;  // A read of the history returns the error.
-  absl::flat_hash_set<absl::string_view> schedules;  // Already read.
+  if (!list.ok()) return;  // Reading the history reports it.
+  absl::flat_hash_set<absl::string_view> schedules;  // Already restored.
   int read = 0;
   for (const HistoryEntry& entry : list->entries()) {
     if (!entry.network_namespace().empty() ||

@@ -1,4 +1,4 @@
-// The newest check of the whole cluster by any user: pages, scrapes and
+// The newest check of the whole cluster by any user. Pages, scrapes and
 // watchers show it without asking any host.
 #ifndef DAEMON_CONTROLLER_HISTORY_NEWEST_REPORT_H_
 #define DAEMON_CONTROLLER_HISTORY_NEWEST_REPORT_H_
@@ -15,30 +15,30 @@
 namespace clusterd {
 
 // True if the report covers all hosts of the spec and all rules that need no
-// job: not of a job or a network namespace, and not broken off. Only schedules
-// of cluster.yaml may downgrade failures in it, so that no user can make the
-// cluster look better for all.
+// job, without a job or network namespace, and is complete. Only schedules of
+// cluster.yaml may downgrade failures in it, so that no user can make the
+// cluster look better to others.
 bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec);
 
 // Safe for concurrent use.
 class NewestReport {
  public:
   // Copies it if it covers the whole cluster and is not older than the current
-  // one, or the current one is from the future: the clock was ahead.
+  // one. Also replaces a current one from the future, when the clock was ahead.
   void Offer(const Report& report, const ClusterSpec& spec, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Restores the newest one of a history, except those from the future. Reads a
-  // few reports at most, only the newest of each schedule. Waits for the disk.
+  // Restores the newest report of a history, ignoring those from the future.
+  // Reads only a few reports: the newest of each schedule. Waits for the disk.
   void Restore(const HistoryStore& history, const ClusterSpec& spec,
                absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Null: none yet. The same pointer until a newer one replaces it.
+  // Null: there is none yet. The same pointer until a newer one replaces it.
   std::shared_ptr<const Report> Get() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return report_;
   }
-  // The report before this one; null: none, or this is not the newest any more.
+  // The report before this one; null: none, or this is no longer the newest.
   std::shared_ptr<const Report> Before(const Report& report) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

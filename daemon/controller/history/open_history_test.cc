@@ -3,11 +3,13 @@
 
 #include <fstream>
 
+#include "config/words/words.h"
 #include "daemon/controller/history/history_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -17,9 +19,7 @@ using testing::IsEmpty;
 
 TEST(OpenHistoryTest, OpensNewOneInSilence) {
   CapturedLog log;
-  const auto store = OpenHistory(NewStateFolder(), &log);
-  ASSERT_TRUE(store.ok()) << store.status();
-  EXPECT_TRUE((*store)->List({}).ok());
+  EXPECT_TRUE(OpenHistory(NewStateFolder(), &log).value()->List({}).ok());
   EXPECT_THAT(log.Lines(), IsEmpty());
 }
 
@@ -27,11 +27,10 @@ TEST(OpenHistoryTest, GoesOnWithoutDamagedOne) {
   const std::string folder = NewStateFolder();
   std::ofstream(folder + "/" + kHistoryFile) << std::string(8192, 'x');
   CapturedLog log;
-  const auto store = OpenHistory(folder, &log);
-  ASSERT_TRUE(store.ok()) << store.status();
+  const auto store = OpenHistory(folder, &log).value();
   EXPECT_THAT(log.Lines(), HasSubstr(folder + "/history.db: is damaged"));
   EXPECT_THAT(log.Lines(), HasSubstr("no apply or rollback is taken"));
-  EXPECT_EQ((*store)->Add({}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store->Add({}).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(OpenHistoryTest, RefusesFolderOfAnotherController) {
@@ -57,19 +56,17 @@ TEST(OpenHistoryTest, MakesFolderForItsOwnerAloneAndKeepsOneThatIsThere) {
 
 TEST(OpenHistoryTest, SaysWhatIsInTheWayOfTheFolder) {
   CapturedLog log;
-  const absl::Status no_parent = OpenHistory("/nowhere/state", &log).status();
-  EXPECT_EQ(no_parent.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(no_parent.message()), HasSubstr("(--state)"));
+  EXPECT_THAT(OpenHistory("/nowhere/state", &log),
+              Fails(absl::StatusCode::kNotFound, HasText("(--state)")));
   const std::string file = NewStateFolder() + "/file";
   std::ofstream(file) << "text";
-  EXPECT_EQ(OpenHistory(file, &log).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(OpenHistory(file, &log).status()));
 }
 
 void ExpectReason(const absl::Status& status) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("no history is kept: history.db: is damaged"));
+  EXPECT_THAT(status.message(),
+              Tells("msg-hub-no-history", "history.db: is damaged"));
 }
 
 TEST(ClosedHistoryTest, GivesReasonForEveryCall) {

@@ -21,6 +21,16 @@ KeptEntry Entry(int64_t position, HistoryKind kind, int64_t bytes = 1) {
   return entry;
 }
 
+KeptEntry Check(int64_t position, int64_t bytes = 1) {
+  return Entry(position, HISTORY_CHECK, bytes);
+}
+KeptEntry Plan(int64_t position, int64_t bytes = 1) {
+  return Entry(position, HISTORY_PLAN, bytes);
+}
+KeptEntry Apply(int64_t position, int64_t bytes = 1) {
+  return Entry(position, HISTORY_APPLY, bytes);
+}
+
 KeptEntry Running(int64_t position, int64_t bytes = 1) {
   KeptEntry entry = Entry(position, HISTORY_APPLY, bytes);
   entry.running = true;
@@ -41,94 +51,39 @@ HistoryLimits Limits(int64_t entries, int64_t bytes) {
   return limits;
 }
 
-TEST(ChooseForRemovalTest, KeepsAllThatFits) {
-  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK, 40)},
-                               Entry(2, HISTORY_CHECK, 60), Limits(2, 100)),
-              IsEmpty());
-}
-
-TEST(ChooseForRemovalTest, DropsOldestOverTheCount) {
-  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK), Entry(2, HISTORY_PLAN),
-                                Entry(3, HISTORY_CHECK)},
-                               Entry(4, HISTORY_CHECK), Limits(2, 100)),
-              ElementsAre(1, 2));
-}
-
-TEST(ChooseForRemovalTest, DropsOldestOverTheBytes) {
-  EXPECT_THAT(ChooseForRemoval(
-                  {Entry(1, HISTORY_CHECK, 10), Entry(2, HISTORY_CHECK, 50),
-                   Entry(3, HISTORY_CHECK, 30)},
-                  Entry(4, HISTORY_CHECK, 60), Limits(10, 100)),
-              ElementsAre(1, 2));
-}
-
-TEST(ChooseForRemovalTest, OneByteOverIsOver) {
-  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK, 40)},
-                               Entry(2, HISTORY_CHECK, 61), Limits(2, 100)),
-              ElementsAre(1));
-}
-
-TEST(ChooseForRemovalTest, NeverDropsWhatRuns) {
-  EXPECT_THAT(ChooseForRemoval({Running(1), Entry(2, HISTORY_CHECK)},
-                               Entry(3, HISTORY_CHECK), Limits(2, 100)),
-              ElementsAre(2));
-  EXPECT_THAT(ChooseForRemoval({Running(1, 99), Running(2, 99)},
-                               Entry(3, HISTORY_CHECK), Limits(1, 10)),
-              IsEmpty());
-}
-
-TEST(ChooseForRemovalTest, ChecksGoBeforeAppliesThatHoldAtMostHalf) {
-  EXPECT_THAT(
-      ChooseForRemoval({Entry(1, HISTORY_APPLY), Entry(2, HISTORY_ROLLBACK),
-                        Entry(3, HISTORY_CHECK), Entry(4, HISTORY_PLAN)},
-                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
-      ElementsAre(3));
-}
-
-TEST(ChooseForRemovalTest, ChecksGoBeforePlansThatHoldAtMostAQuarter) {
-  EXPECT_THAT(
-      ChooseForRemoval({Entry(1, HISTORY_PLAN), Entry(2, HISTORY_CHECK),
-                        Entry(3, HISTORY_CHECK), Entry(4, HISTORY_CHECK)},
-                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
-      ElementsAre(2));
-  EXPECT_THAT(ChooseForRemoval(
-                  {Entry(1, HISTORY_PLAN, 25), Entry(2, HISTORY_CHECK, 70)},
-                  Entry(3, HISTORY_CHECK, 30), Limits(40, 100)),
-              ElementsAre(2));
-}
-
-TEST(ChooseForRemovalTest, PlansOverAQuarterGoByAgeWithTheChecks) {
-  EXPECT_THAT(
-      ChooseForRemoval({Entry(1, HISTORY_PLAN), Entry(2, HISTORY_CHECK),
-                        Entry(3, HISTORY_PLAN), Entry(4, HISTORY_CHECK)},
-                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
-      ElementsAre(1));
-  EXPECT_THAT(ChooseForRemoval(
-                  {Entry(1, HISTORY_PLAN, 26), Entry(2, HISTORY_CHECK, 70)},
-                  Entry(3, HISTORY_CHECK, 30), Limits(40, 100)),
-              ElementsAre(1));
-  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_PLAN, 10)},
-                               Entry(2, HISTORY_PLAN, 95), Limits(40, 100)),
-              ElementsAre(1));
-}
-
-TEST(ChooseForRemovalTest, AppliesOverHalfGoByAge) {
-  EXPECT_THAT(
-      ChooseForRemoval({Entry(1, HISTORY_APPLY), Entry(2, HISTORY_APPLY),
-                        Entry(3, HISTORY_APPLY), Entry(4, HISTORY_CHECK)},
-                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
-      ElementsAre(1));
-  EXPECT_THAT(ChooseForRemoval(
-                  {Entry(1, HISTORY_APPLY, 60), Entry(2, HISTORY_CHECK, 40)},
-                  Entry(3, HISTORY_CHECK, 10), Limits(10, 100)),
-              ElementsAre(1));
-}
-
-TEST(ChooseForRemovalTest, AppliesAloneGoByAge) {
-  EXPECT_THAT(ChooseForRemoval(
-                  {Entry(1, HISTORY_APPLY, 10), Entry(2, HISTORY_APPLY, 10)},
-                  Entry(3, HISTORY_CHECK, 90), Limits(10, 100)),
-              ElementsAre(1));
+TEST(ChooseForRemovalTest, DropsByAgeWhatExceedsItsShareAndNeverWhatRuns) {
+  const auto expect = [](const char* name, const std::vector<KeptEntry>& kept,
+                         const KeptEntry& coming, const HistoryLimits& limits,
+                         const std::vector<int64_t>& gone) {
+    EXPECT_EQ(ChooseForRemoval(kept, coming, limits), gone) << name;
+  };
+  expect("all fits", {Check(1, 40)}, Check(2, 60), Limits(2, 100), {});
+  expect("one byte over", {Check(1, 40)}, Check(2, 61), Limits(2, 100), {1});
+  expect("count", {Check(1), Plan(2), Check(3)}, Check(4), Limits(2, 100),
+         {1, 2});
+  expect("bytes", {Check(1, 10), Check(2, 50), Check(3, 30)}, Check(4, 60),
+         Limits(10, 100), {1, 2});
+  expect("one runs", {Running(1), Check(2)}, Check(3), Limits(2, 100), {2});
+  expect("all run", {Running(1, 99), Running(2, 99)}, Check(3), Limits(1, 10),
+         {});
+  expect("half are applies",
+         {Apply(1), Entry(2, HISTORY_ROLLBACK), Check(3), Plan(4)}, Check(5),
+         Limits(4, 100), {3});
+  expect("a quarter are plans", {Plan(1), Check(2), Check(3), Check(4)},
+         Check(5), Limits(4, 100), {2});
+  expect("and of the bytes", {Plan(1, 25), Check(2, 70)}, Check(3, 30),
+         Limits(40, 100), {2});
+  expect("half are plans", {Plan(1), Check(2), Plan(3), Check(4)}, Check(5),
+         Limits(4, 100), {1});
+  expect("and of the bytes", {Plan(1, 26), Check(2, 70)}, Check(3, 30),
+         Limits(40, 100), {1});
+  expect("plans alone", {Plan(1, 10)}, Plan(2, 95), Limits(40, 100), {1});
+  expect("more are applies", {Apply(1), Apply(2), Apply(3), Check(4)}, Check(5),
+         Limits(4, 100), {1});
+  expect("and of the bytes", {Apply(1, 60), Check(2, 40)}, Check(3, 10),
+         Limits(10, 100), {1});
+  expect("applies alone", {Apply(1, 10), Apply(2, 10)}, Check(3, 90),
+         Limits(10, 100), {1});
 }
 
 TEST(ChooseForRemovalTest, ScheduledChecksGoBeforeThoseThatPeopleAskedFor) {

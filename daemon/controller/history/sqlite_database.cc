@@ -16,7 +16,7 @@
 namespace clusterd {
 namespace {
 
-// Set how this connection locks, syncs and checks before any other read;
+// Sets how the connection locks, syncs and checks, before any other read;
 // daemon/docs/decisions/0005-history-in-sqlite.md has the reasons.
 constexpr char kPragmas[] =
     "PRAGMA locking_mode = EXCLUSIVE;"
@@ -54,8 +54,8 @@ absl::Status CheckTables(const SqliteDatabase& database,
   return verdict == "ok" ? absl::OkStatus() : Damaged(database, verdict);
 }
 
-// Makes it under another name, then renames it: a file under the right name was
-// whole once, so one without tables is damaged, not new.
+// Makes the file under another name and renames it. So a file under the right
+// name was once complete: without tables it is damaged, not new.
 absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   const std::string beside = absl::StrCat(path, ".new");
   std::remove(beside.c_str());
@@ -76,7 +76,7 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   return UnavailableWords("msg-hub-file-error", path, std::strerror(errno));
 }
 
-// Opens no descriptor of the file: closing one would release SQLite's locks.
+// Never opens the file itself: closing a descriptor releases SQLite's locks.
 absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {
@@ -85,7 +85,7 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   if (!S_ISREG(found.st_mode)) {
     return PreconditionWords("msg-hub-not-a-regular-file", path, kind.what);
   }
-  // Do not follow a link that was put there since.
+  // Do not follow a link that has replaced the file since.
   if ((found.st_mode & 0077) != 0 &&
       fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW) != 0) {
     return WriteStatus(path, errno);
@@ -93,7 +93,7 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   return absl::OkStatus();
 }
 
-// SQLite accepts a truncated last page as whole.
+// SQLite accepts a truncated last page as complete.
 absl::Status CheckLength(const SqliteDatabase& database) {
   ASSIGN_OR_RETURN(const int64_t pages,
                    database.ReadNumber("PRAGMA page_count"));
@@ -245,7 +245,7 @@ absl::StatusOr<int64_t> SqliteDatabase::ReadNumber(
 
 absl::Status SqliteDatabase::LastError() const {
   const int code = sqlite3_extended_errcode(connection_.get());
-  // errno is from the last failed system call, however long ago that was.
+  // errno belongs to the last system call that failed, maybe long ago.
   const bool from_system =
       (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
   return SqliteStatus(code,

@@ -1,7 +1,7 @@
 // SQLite files of the controller: each is made atomically, used by one process
 // at a time, and synced at every write. SqliteDatabase wraps SQLite's C
 // interface in owners and Status: one connection, statements with bound values,
-// transactions that end.
+// transactions that always end.
 //   database->Run("SELECT name FROM host WHERE id = ?1", {7},
 //                 [&](const SqliteRow& row) { names.insert(row.Text(0)); });
 // Errors are those of HistoryStore, prefixed with the file's path, and Internal
@@ -56,8 +56,8 @@ class SqliteDatabase {
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(
       const std::string& path);
 
-  // Runs one statement to its end: `values` are ?1, ?2, … in order, and
-  // `on_row` is called once for each row.
+  // Runs one statement to its end. `values` bind ?1, ?2, … in order; `on_row`
+  // is called once for each row.
   absl::Status Run(
       absl::string_view sql, std::initializer_list<SqliteValue> values = {},
       const std::function<void(const SqliteRow& row)>& on_row =
@@ -66,7 +66,7 @@ class SqliteDatabase {
   absl::Status Execute(const char* sql) const;
   // Does `work` and commits it; rolls back if either fails.
   absl::Status Transact(const std::function<absl::Status()>& work) const;
-  // The one number that the statement returns.
+  // The single number that the statement returns.
   absl::StatusOr<int64_t> ReadNumber(absl::string_view sql) const;
 
   const std::string& path() const { return path_; }
@@ -82,25 +82,25 @@ class SqliteDatabase {
 };
 
 // The Status for a result code of SQLite, prefixed with the file. `system`: the
-// errno behind it, 0 if it has none.
+// errno that caused it, 0 if there is none.
 absl::Status SqliteStatus(int code, int system, absl::string_view path,
                           absl::string_view text);
 
 // Locks a state folder for one controller, until the descriptor closes.
 // NotFound if the folder does not exist; PermissionDenied if it cannot be
-// opened; Unavailable if another holder has the lock, also in this process.
+// opened; Unavailable if it is locked, also by this process.
 absl::StatusOr<OwnedFd> LockFolder(const std::string& folder);
 
-// The creation and recognition of a kind of file.
+// How to make and recognise a kind of file.
 struct SqliteFormat {
   const char* what;    // "history"
-  int application_id;  // `file` and OpenSqliteFile recognise it by this.
+  int application_id;  // Identifies the format of `file`.
   // user_version. Raise it if an older controller would misread the file.
   int version;
   // CREATE TABLE ...; after pragmas that must precede the first table.
   const char* before_tables;
   const char* tables;
-  // The table to check at the start, as quick_check takes it; "": all.
+  // The table that quick_check checks at the start; "": all tables.
   const char* checked;
 };
 

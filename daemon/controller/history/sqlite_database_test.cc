@@ -4,12 +4,12 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
 using testing::AllOf;
-using testing::HasSubstr;
 
 std::unique_ptr<SqliteDatabase> NewDatabase() {
   auto database = SqliteDatabase::Open(":memory:");
@@ -49,15 +49,10 @@ TEST(SqliteDatabaseTest, EmptyTextAndBlobAreNotNull) {
 }
 
 TEST(SqliteDatabaseTest, WrongStatementIsInternalAndSaysWhat) {
-  const auto database = NewDatabase();
-  const absl::Status status = database->Run("SELECT x FROM nowhere");
-  EXPECT_TRUE(absl::IsInternal(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("no such table"));
-}
-
-TEST(SqliteDatabaseTest, ValueTooManyIsInternal) {
-  const auto database = NewDatabase();
-  EXPECT_TRUE(absl::IsInternal(database->Run("SELECT 1", {1})));
+  EXPECT_THAT(NewDatabase()->Run("SELECT x FROM nowhere"),
+              Fails(absl::StatusCode::kInternal, HasText("no such table")));
+  // A value too many.
+  EXPECT_TRUE(absl::IsInternal(NewDatabase()->Run("SELECT 1", {1})));
 }
 
 TEST(SqliteDatabaseTest, TransactionOfWorkThatFailsIsTakenBack) {
@@ -76,12 +71,10 @@ TEST(SqliteDatabaseTest, TransactionOfWorkThatFailsIsTakenBack) {
 }
 
 TEST(SqliteDatabaseTest, MakesNoFile) {
-  const absl::Status status =
-      SqliteDatabase::Open(testing::TempDir() + "/none.db").status();
-  EXPECT_TRUE(absl::IsPermissionDenied(status));
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("/none.db: cannot be written"),
-                    HasSubstr("No such file")));
+  EXPECT_THAT(SqliteDatabase::Open(testing::TempDir() + "/none.db"),
+              Fails(absl::StatusCode::kPermissionDenied,
+                    AllOf(HasText("/none.db: cannot be written"),
+                          HasText("No such file"))));
 }
 
 TEST(SqliteStatusTest, TellsWhoIsToBlame) {
@@ -101,11 +94,8 @@ TEST(SqliteStatusTest, TellsWhoIsToBlame) {
 }
 
 TEST(SqliteStatusTest, DamageNamesFileAndWhatToDo) {
-  EXPECT_THAT(
-      std::string(
-          SqliteStatus(SQLITE_CORRUPT, 0, "/s/history.db", "why").message()),
-      AllOf(HasSubstr("/s/history.db: is damaged (why)"),
-            HasSubstr("move it away")));
+  EXPECT_THAT(SqliteStatus(SQLITE_CORRUPT, 0, "/s/history.db", "why").message(),
+              Tells("msg-hub-file-damaged", "/s/history.db", "why"));
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ namespace {
 
 // The time from a stream's start to its first message.
 constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
-// Bounds on messages queued for one host, and their bytes; a host that does not
-// read them is cut off. The largest is a host's plan, of which there is one.
+// Bounds on the number and bytes of messages queued for one host, which is
+// disconnected at a bound. Its largest message is a plan, queued at most once.
 constexpr size_t kMaxQueued = 256;
 constexpr size_t kMaxQueuedBytes = 32 << 20;
 
-// Bounds unrequested messages of a host: a burst, then a rate. With the largest
-// plan, each step ends once and is undone once.
+// Bounds unrequested messages of a host: a burst, then a rate. In the largest
+// plan, each step may end once and be undone once.
 class UnaskedRate {
  public:
   // False: it exceeds the bound.
@@ -62,21 +62,21 @@ class RefusedStream final
   void OnDone() override { delete this; }
 };
 
-// The end of the certificate in Unix time; 0: not known.
+// The certificate's end in Unix time; 0: not known.
 int64_t CertificateEndMs(const std::string& pem) {
   const auto info = ParseCertificate(pem);
   return info.ok() ? absl::ToUnixMillis(info->not_after) : 0;
 }
 
-// One host's stream on the controller's side. AttachedHosts may hold it longer
-// than gRPC. Safe for concurrent use.
+// One host's stream on the controller's side. AttachedHosts may hold it for
+// longer than gRPC. Safe for concurrent use.
 class HostStream final
     : public StreamWriter<HostStream,
                           grpc::ServerBidiReactor<AgentMessage, HubMessage>,
                           HubMessage>,
       public HostLink {
  public:
-  // `host` is the certificate's. `context` is the call's; the parts and
+  // `host` is from the certificate, and `context` from the call. The parts and
   // `questions` must outlive the call.
   HostStream(std::string host, grpc::CallbackServerContext* context,
              const ControllerParts& parts, const HostQuestions& questions)
@@ -143,8 +143,8 @@ class HostStream final
     }
     const absl::Status status = OnMessage();
     if (!status.ok()) Close(status);
-    // Also after Close: gRPC wants the stream read to its end. Clear() would
-    // keep the memory of the largest message.
+    // Read on even after Close, since gRPC wants the stream read to its end.
+    // Clear() would keep the memory of the largest message.
     read_ = AgentMessage();
     StartRead(&read_);
   }
@@ -152,7 +152,7 @@ class HostStream final
   void OnCancel() override { Close(UnavailableWords(kBroke)); }
 
  private:
-  // Removes a queued task that the message cancels: a client that repeatedly
+  // Removes the queued task that the message cancels: a client that repeatedly
   // asks and leaves must not fill a host's queue.
   bool TakeBackLocked(const HubMessage& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -271,7 +271,7 @@ class HostStream final
     return absl::OkStatus();
   }
 
-  // The host has the name. Called from any thread.
+  // The host now has its name. Called from any thread.
   absl::Status OnAttached(AttachedHosts::SessionId session,
                           const std::string& machine_id)
       ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -280,7 +280,7 @@ class HostStream final
       absl::MutexLock lock(&mutex_);
       session_ = session;
       ended = end_.has_value();
-      // Ahead of tasks: others may use the stream as soon as it has attached.
+      // Goes before tasks: others may use the stream once it has attached.
       HubMessage& welcome = queue_.emplace_front();
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
@@ -294,7 +294,7 @@ class HostStream final
       LeaveHosts(UnavailableWords("msg-hub-stream-ended-early"));
     }
     if (questions_.admit != nullptr) {
-      // A revocation since then found no stream to close, so check again.
+      // Check again: an earlier revocation did not find this stream.
       RETURN_IF_ERROR(
           questions_.admit(host_, machine_id, certificate_pem_).status());
     }
@@ -332,7 +332,7 @@ class HostStream final
     {
       absl::MutexLock lock(&mutex_);
       --open_questions_;
-      // Count only errors that the host could have avoided.
+      // Count only errors that are the host's fault.
       const auto code = static_cast<absl::StatusCode>(answer.error().code());
       const bool its_own = code == absl::StatusCode::kInvalidArgument ||
                            code == absl::StatusCode::kPermissionDenied;
@@ -382,7 +382,7 @@ class HostStream final
     write_ = std::move(queue_.front());
     queue_.pop_front();
     queued_bytes_ -= write_.ByteSizeLong();
-    // Only when it is written: heads then are in order.
+    // Added only when it is written, so that heads are in order.
     AuditHead head = NewAuditHeadLocked();
     if (head.sequence() > 0) {
       *write_.mutable_audit_head() = head;
@@ -395,14 +395,14 @@ class HostStream final
     if (!ok) Close(UnavailableWords(kBroke));
   }
 
-  // Empty if the host already has it.
+  // Empty if the host already has the newest.
   AuditHead NewAuditHeadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (parts_.audit == nullptr) return {};
     const AuditHead head = parts_.audit->head_to_tell();
     return head.sha256() == told_head_.sha256() ? AuditHead() : head;
   }
 
-  // For a host that gets no tasks for long.
+  // Sends the audit head to a host that has had no task for long.
   void TellAuditHead() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);

@@ -29,30 +29,30 @@ struct HostQuestions {
   std::function<DrainAnswer(const std::string& host,
                             const DrainQuestion& question)>
       drain;
-  // Returns why the host may not attach with this certificate, PEM; otherwise
-  // if it is renewed here, and the other machine that owns the name. Called
-  // before and right after it attaches. Null: all may attach, none is renewed.
+  // Returns why the host may not attach with this certificate, PEM. Otherwise
+  // returns if it is renewed here, and which other machine owns the name.
+  // Called before and right after it attaches. Null: admits all, renews none.
   std::function<absl::StatusOr<AdmittedHost>(
       const std::string& host, const std::string& machine_id,
       const std::string& certificate_pem)>
       admit;
-  // Asks for the next certificate. `reply` as above.
+  // Requests the next certificate. `reply` as above.
   std::function<void(const std::string& host,
                      const std::string& certificate_pem,
                      CertificateRequest request,
                      std::function<void(CertificateAnswer answer)> reply)>
       certificate;
-  // The time in which all hosts can attach again.
+  // How long all hosts may take to attach again.
   std::function<absl::Duration()> spread = [] { return absl::ZeroDuration(); };
   // Welcome.roots_bundle.
   uint64_t roots_bundle = 0;
 };
 
-// Questions of one host at once, which may have many jobs; more are
-// ResourceExhausted. Repeated invalid questions cut the host off.
+// The most open questions of one host, which may have many jobs; beyond,
+// ResourceExhausted. A host is disconnected for repeated invalid questions.
 inline constexpr int kMaxQuestionsOfHost = 512;
 inline constexpr int kMaxRefusedOfHost = 128;  // Consecutive.
-// Unrequested messages of a host; one that sends more is cut off.
+// Unrequested messages of a host, which is disconnected beyond this.
 inline constexpr double kMaxUnaskedAtOnce = 16'384;
 inline constexpr double kUnaskedPerSecond = 64;
 
@@ -63,10 +63,10 @@ class AgentHubService final : public AgentHub::CallbackService {
       : parts_(parts), questions_(std::move(questions)) {}
 
   // PermissionDenied, Unauthenticated or FailedPrecondition unless the gate
-  // admits the peer as a host of this cluster, also later. InvalidArgument or
+  // admits the peer as a host of this cluster, at any time. InvalidArgument or
   // FailedPrecondition for a bad hello; DeadlineExceeded without one.
   // FailedPrecondition if another machine holds the name; ResourceExhausted for
-  // a host that does not read, or floods.
+  // a host that does not read, or sends too much.
   grpc::ServerBidiReactor<AgentMessage, HubMessage>* Attach(
       grpc::CallbackServerContext* context) override;
 

@@ -18,10 +18,10 @@
 namespace clusterd {
 namespace {
 
-// Bound on remembered hosts, attached or gone. Only holders of a certificate
-// get here, so it limits a mistake more than an attack.
+// The most remembered hosts, attached or detached. Only holders of a
+// certificate get here, so this bounds mistakes rather than attacks.
 constexpr size_t kMaxRemembered = 100000;
-// Hosts that are asked to leave have so long to hang up.
+// How long hosts that are asked to leave have to disconnect.
 constexpr absl::Duration kLeaveTime = absl::Milliseconds(500);
 
 Missing::Reason ReasonOf(absl::StatusCode code) {
@@ -36,7 +36,7 @@ Missing::Reason ReasonOf(absl::StatusCode code) {
   return found == reasons->end() ? Missing::NO_ANSWER : found->second;
 }
 
-// Its name in Hello.tasks, if older clusterds lack it, such as automatic
+// The task's name in Hello.tasks, if older clusterds lack it, such as automatic
 // rollback. Null: every clusterd knows it, or answers that it does not.
 const char* NameOf(const Task& task) {
   if (task.has_apply() && task.apply().confirm_within_ms() == 0) return "apply";
@@ -70,7 +70,7 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
 }
 
 constexpr int kMaxAwayTold = 20;
-// Hosts processed under one lock: all messages of hosts wait for it.
+// Hosts processed under one lock, for which all messages of hosts wait.
 constexpr size_t kAtOnce = 64;
 
 }  // namespace
@@ -159,7 +159,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
     Session* const session = HearLocked(id);
     if (session == nullptr) return absl::OkStatus();
     const auto found = session->pending.find(progress.task_id());
-    // An abandoned apply still reports steps, so do not count it.
+    // An abandoned apply still reports steps: do not count them.
     if (found == session->pending.end()) return absl::OkStatus();
     tell = found->second.progress;
   }
@@ -170,7 +170,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
 
 absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
   RETURN_IF_ERROR(CleanMessage(&report));
-  // It is kept for every host as long as the controller runs.
+  // The drift of every host is kept as long as the controller runs.
   TrimDrift(report.mutable_drift());
   std::string host;
   {
@@ -207,7 +207,7 @@ absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
     if (session == nullptr) return absl::OkStatus();
     host = session->attachment.host;
   }
-  // A host speaks for itself, whatever name it sends.
+  // Ignore the name that it sends: a host speaks only for itself.
   for (ApplyResult& result : *past.mutable_results()) result.set_host(host);
   hooks_.past_applies(host, std::move(past));
   return absl::OkStatus();
@@ -303,7 +303,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
     facts = std::move(*result->mutable_facts());
     if (facts.observed_at_ms() != 0) {
       const absl::Time now = scheduler_->Now();
-      // It began no earlier: a host may have to wait for others first.
+      // The observation began only after this wait for others.
       asked = std::min(now, asked + absl::Milliseconds(result->waited_ms()));
       *facts.mutable_clock() = CompareClocks(facts, asked, now);
     }
@@ -318,6 +318,9 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);
   facts.set_conflict(EnglishText(entry.conflict_words()));
+  if (entry.has_conflict_words()) {
+    *facts.mutable_conflict_words() = entry.conflict_words();
+  }
   const absl::Time end = absl::FromUnixMillis(entry.certificate_ends_ms());
   const bool ends_soon = entry.attached() && entry.certificate_ends_ms() > 0 &&
                          !entry.certificate_renews() &&
@@ -340,7 +343,7 @@ std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
     tasks_.erase(found);
     link = session.attachment.link;
   }
-  // Also after a deadline, so that the host stops useless work.
+  // Cancel even after a deadline, so that the host stops useless work.
   HubMessage cancel;
   cancel.mutable_cancel()->set_task_id(task);
   link->Send(std::move(cancel));
@@ -470,13 +473,13 @@ void AttachedHosts::CloseAll(const absl::Status& why,
   leave.mutable_leave()->set_come_back_within_ms(ToMs(come_back_within));
   for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
   {
-    absl::MutexLock lock(&mutex_);  // Closing now would drop it.
+    absl::MutexLock lock(&mutex_);  // Let hosts get it first.
     const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return sessions_.empty();
     };
     mutex_.AwaitWithTimeout(absl::Condition(&none), kLeaveTime);
   }
-  // Each detaches its host, which takes the lock again.
+  // Closing detaches the host, which takes the lock again.
   for (const std::shared_ptr<HostLink>& link : links) link->Close(why);
 }
 

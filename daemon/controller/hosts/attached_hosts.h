@@ -33,7 +33,7 @@ namespace clusterd {
 class HostLink {
  public:
   virtual ~HostLink() = default;
-  // Silently dropped once the stream has ended.
+  // Silently dropped if the stream has ended.
   virtual void Send(HubMessage message) = 0;
   // Ends the stream; `why` goes to the host.
   virtual void Close(const absl::Status& why) = 0;
@@ -43,10 +43,10 @@ struct HostLimits {
   size_t max_attached = 20000;
   // Open tasks of one host, besides its place in the cluster's one change.
   size_t max_pending = 64;
-  // Consecutive answers to unknown tasks. A few are late, or cancelled.
+  // Consecutive answers to unknown tasks. A few may be late, or cancelled.
   int max_unsolicited = 128;
-  absl::Duration ask = absl::Seconds(5);  // To prove that it lives.
-  // A second machine's last try counts as a conflict for so long.
+  absl::Duration ask = absl::Seconds(5);  // To prove that it is alive.
+  // How long the last try of a second machine counts as a conflict.
   absl::Duration conflict_memory = absl::Minutes(3);
 };
 
@@ -55,7 +55,7 @@ struct Attachment {
   std::string peer;  // Address that it dials from.
   Hello hello;       // REQUIRES: CheckHello is OK.
   std::shared_ptr<HostLink> link;
-  int64_t certificate_ends_ms = 0;  // Unix time; 0: not known.
+  int64_t certificate_ends_ms = 0;  // Unix time; 0: unknown.
   bool certificate_renews = false;  // With this controller.
   // Another machine that the name is bound to; empty: none.
   std::string bound_to = {};
@@ -66,13 +66,13 @@ struct Attachment {
 // A task for one host.
 struct HostTask {
   std::string host;
-  // Its kind; RunTask sets the id, and deadline_ms if it is 0.
+  // The kind of task; RunTask sets the id, and deadline_ms if it is 0.
   Task task;
-  // The time to wait for the answer.
+  // How long to wait for the answer.
   absl::Duration deadline;
-  // Called for each of its steps that has ended, on the stream's thread and
-  // never after `done` has begun; must not block. A hostile host may name any
-  // step, any number of times.
+  // Called for each step that has ended, on the stream's thread and never after
+  // `done` has begun; must not block. A hostile host may send any step, any
+  // number of times.
   std::function<void(StepOutcome step)> progress = [](const auto&) {};
 };
 
@@ -81,20 +81,19 @@ struct HostTask {
 struct HostHooks {
   std::function<void(const std::string& host, DriftReport report)> drift =
       [](const auto&, const auto&) {};
-  // Also late answers to an apply or rollback.
+  // Includes late answers to an apply or rollback.
   std::function<void(const std::string& host, PastApplies past)> past_applies =
       [](const auto&, const auto&) {};
-  // Adds the controller's own knowledge to requested facts.
+  // Adds what the controller knows to requested facts.
   std::function<HostFacts(HostFacts)> facts = [](auto facts) { return facts; };
 };
 
-// Safe for concurrent use. Calls no link and no callback under its lock.
+// Safe for concurrent use. Calls no link or callback under its lock.
 class AttachedHosts {
  public:
   using SessionId = uint64_t;
   using TaskId = uint64_t;
-  // Gets the host's answer, with an outcome, its sizes checked and its texts
-  // clean, or the error:
+  // Gets the host's answer, with an outcome, limited in size and cleaned, or:
   //   FailedPrecondition  not attached; nothing was sent
   //   Unimplemented       its clusterd does not know the task; it did nothing
   //   ResourceExhausted   it has too many open tasks; nothing was sent
@@ -102,8 +101,8 @@ class AttachedHosts {
   //   DeadlineExceeded    no answer in time; it may still be busy
   //   InvalidArgument     an answer without an outcome or beyond the limits
   using TaskDone = std::function<void(absl::StatusOr<TaskResult> result)>;
-  // Gets facts under the host's name, with its clock's offset from ours;
-  // without facts `missing` is set.
+  // Gets facts under the host's name, with its clock's offset from ours. If
+  // there are none, `missing` is set.
   using Done = std::function<void(HostFacts facts)>;
 
   // Both pointers must outlive this object.
@@ -116,32 +115,32 @@ class AttachedHosts {
   // REQUIRES: all streams have ended.
   ~AttachedHosts() = default;
 
-  // 0: the stream that holds the name is asked first; see `decided`.
+  // Returns 0 if the stream that holds the name is asked first; see `decided`.
   //   FailedPrecondition  another machine holds the name
   //   PermissionDenied    another machine is bound to it
   //   Unavailable         the holder is already being asked
   //   ResourceExhausted   the controller's bound on hosts is reached
   absl::StatusOr<SessionId> Attach(Attachment attachment);
-  // The stream has ended; its pending tasks end with it. Unknown ids are
+  // The stream has ended, and with it its pending tasks. Unknown ids are
   // ignored: the session may have been replaced.
   void Detach(SessionId session, const FindingValue& reason);
-  // Handles any answer with an outcome. OK, or why to close the stream.
+  // Handles any answer with an outcome. Returns why to close the stream, or OK.
   absl::Status OnResult(SessionId session, TaskResult result);
   // Handles any other message after the hello; the same.
   absl::Status OnProgress(SessionId session, TaskProgress progress);
   absl::Status OnDrift(SessionId session, DriftReport report);
   absl::Status OnPastApplies(SessionId session, PastApplies past);
 
-  // Gives a task to a host. Calls `done` exactly once unless the task is
-  // cancelled, possibly before this returns.
+  // Gives a task to a host. Unless the task is cancelled, calls `done` exactly
+  // once, possibly before this returns.
   TaskId RunTask(HostTask task, const TaskDone& done);
   // Like RunTask, for a task from ObservationOf.
   TaskId Observe(const HostTask& task, Done done);
-  // No call of the task's `done` begins any more. The host gets a cancel, which
-  // stops an observation but never an apply.
+  // No call of the task's `done` begins after this. The host gets a cancel,
+  // which stops an observation but never an apply.
   void Cancel(TaskId task);
-  // The task has reported a step: waits so long for the next one, or the
-  // answer. Ignores a task that has ended.
+  // A step was reported: waits this long for the next one or the answer.
+  // Ignored for a task that has ended.
   void Extend(TaskId task, absl::Duration deadline);
   bool IsAttached(const std::string& host);
   // The last hello of the machine that is attached under this name.
@@ -157,7 +156,7 @@ class AttachedHosts {
   // Ends the host's stream, if it has one.
   void CloseHost(const std::string& host, const absl::Status& why);
   void TellWaivers(const ClusterSpec& spec);
-  // Asks all hosts to leave; after a moment closes the remaining streams.
+  // Asks all hosts to leave; shortly after closes the remaining streams.
   void CloseAll(const absl::Status& why, absl::Duration come_back_within);
 
  private:
@@ -179,33 +178,33 @@ class AttachedHosts {
     std::string peer;
     absl::Time last_try;
   };
-  // A host that has attached at least once.
+  // A host that has attached before.
   struct Host {
     std::unique_ptr<Session> session;  // Null: not attached now.
-    bool asked = false;                // Asked if its stream lives.
+    bool asked = false;                // Was asked if it is alive.
     std::optional<OtherClaimant> other_claimant;
-    // The listed entry, without conflict and in_spec. Its last drift report
-    // stays when it detaches.
+    // The entry as listed, without conflict and in_spec. It keeps the last
+    // drift report after the host detaches.
     HostEntry entry;
   };
 
-  // These three are in host_claims.cc. 0: `held` must be asked.
+  // Three functions of host_claims.cc. Returns 0 if `held` must be asked.
   absl::StatusOr<SessionId> AdmitLocked(const Attachment& attachment,
                                         SessionId* held)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Remembers the second machine of `host`.
   absl::Status RefuseLocked(const Attachment& second, Host* host)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `heard`: messages of `held` when it was asked.
+  // `heard`: how many messages `held` had sent when it was asked.
   void OnAsked(const Attachment& claim, SessionId held, uint64_t heard,
                bool answered) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Null for a session that has ended; otherwise the host is seen now.
+  // Null if the session has ended; otherwise notes a sign of life.
   Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Registers the task and returns its link, or why not.
   absl::StatusOr<std::shared_ptr<HostLink>> AdmitTaskLocked(
       const HostTask& task, TaskId id, const TaskDone& done)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Removes, remembers and returns a session.
+  // Removes and returns a session, and remembers it.
   std::unique_ptr<Session> RemoveLocked(SessionId id,
                                         const FindingValue& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -215,7 +214,7 @@ class AttachedHosts {
   HostEntry EntryLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Ends the task with DeadlineExceeded then; `none`: the missing answer.
+  // Ends the task with DeadlineExceeded; `none` says which answer is missing.
   Scheduler::TimerId TimerOf(TaskId task, absl::Duration deadline,
                              const char* none);
   void EndPending(std::unique_ptr<Session> session, const FindingValue& reason)

@@ -1,6 +1,6 @@
-// The parts of a controller, one of each: everything below the gRPC services
-// gets this struct. Also the caller in the audit file's form, from the verified
-// certificate and the connection, admitted or not.
+// The parts of a controller, one of each, for everything below the gRPC
+// services. Also describes a caller for the audit file, from the verified
+// certificate and the connection, whether admitted or not.
 #ifndef DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 #define DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 
@@ -31,19 +31,19 @@ struct ControllerParts {
   SpecHolder* spec = nullptr;
   HistoryStore* history = nullptr;
   Scheduler* scheduler = nullptr;
-  // Only the server's: it is drained when the server ends.
+  // The server's own: drained when the server ends.
   WorkerPool* pool = nullptr;
   Log* log = nullptr;
   // The server's own.
   AttachedHosts* hosts = nullptr;
   IdentityGate* gate = nullptr;
-  // A server does not start without it.
+  // Always set, since a server does not start without it.
   AuditLog* audit = nullptr;
   // The server's own, for code that concludes a check.
   NewestReport* newest = nullptr;
 };
 
-// Sets who, certificate, peer, `call` as what, and the subject.
+// Sets who, certificate, peer, what (`call`) and the subject.
 inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
                               absl::string_view call,
                               absl::string_view subject = "") {
@@ -52,7 +52,7 @@ inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
   for (const grpc::string_ref& uri :
        shown->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {
-    // Several are not a valid identity and are refused; the audit names all.
+    // Several names are invalid and refused; the audit file lists all.
     if (!entry.who().empty()) entry.mutable_who()->push_back(' ');
     entry.mutable_who()->append(uri.data(), uri.size());
   }
@@ -63,7 +63,7 @@ inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
   return entry;
 }
 
-// For the host's audit file: the caller, and the newest line of our own.
+// For the host's audit file: the caller, and our audit file's newest line.
 template <typename Task>
 void FillInAsker(const AuditEntry& caller, const AuditHead& head, Task* task) {
   task->set_actor(caller.who());

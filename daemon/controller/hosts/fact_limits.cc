@@ -42,7 +42,7 @@ std::string Escaped(absl::string_view text) {
   return clean;
 }
 
-// The effect of a fact that is too long.
+// What a fact that is too long does.
 enum class LongFact { kSpoilsTheMessage, kGoesMissing };
 
 absl::Status Clean(LongFact long_fact, Message* message);
@@ -57,8 +57,8 @@ absl::Status CleanField(const FieldDescriptor* field, int index,
                      ? reflection->MutableRepeatedMessage(message, field, index)
                      : reflection->MutableMessage(message, field));
   }
-  // Bytes are a tool's or log's raw output: the message bounds them, and they
-  // are never shown as text.
+  // Bytes are raw output of tools or logs: the message's size bounds them, and
+  // they are never shown as text.
   if (field->type() == FieldDescriptor::TYPE_BYTES ||
       field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return absl::OkStatus();
@@ -114,13 +114,13 @@ absl::Status Clean(LongFact long_fact, Message* message) {
   return absl::OkStatus();
 }
 
-// Cuts at whole characters of UTF-8, so that the text stays valid.
+// Cuts between characters of UTF-8, so that the text stays valid.
 void CutText(std::string* text) {
   text->resize(CutUtf8(*text, kMaxDriftTextBytes).size());
 }
 
-// Keeps at most `room` entries, cut to a readable length; returns the rest's
-// size.
+// Keeps at most `room` entries, cut to a readable length; returns how many
+// others there were.
 int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, room));
   list->DeleteSubrange(list->size() - surplus, surplus);
@@ -132,6 +132,9 @@ int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
           drift.mutable_to(), drift.mutable_fact(), drift.mutable_now(),
           drift.mutable_was()}) {
       CutText(text);
+    }
+    if (drift.opened().ByteSizeLong() > kMaxDriftTextBytes) {
+      drift.clear_opened();
     }
     if (drift.devices_size() > kMaxDevices) {
       drift.mutable_devices()->Truncate(kMaxDevices);
@@ -145,7 +148,7 @@ int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
 void TrimDrift(DriftFact* drift) {
   if (drift->has_missing()) {
     CutText(drift->mutable_missing()->mutable_detail());
-    // A host sends them; the text is enough where they are long.
+    // The text suffices for long ones, which a hostile host may send.
     if (drift->missing().detail_words().ByteSizeLong() > kMaxDriftTextBytes) {
       drift->mutable_missing()->clear_detail_words();
     }
@@ -153,6 +156,9 @@ void TrimDrift(DriftFact* drift) {
   if (!drift->has_value()) return;
   DriftFact::Drifts* value = drift->mutable_value();
   CutText(value->mutable_unfinished());
+  if (value->unfinished_words().ByteSizeLong() > kMaxDriftTextBytes) {
+    value->clear_unfinished_words();
+  }
   int gone = TrimList(kMaxKeptDrifts, value->mutable_drifts());
   gone +=
       TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_untold());
@@ -181,6 +187,7 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   }
   facts->set_host(host);
   facts->clear_conflict();
+  facts->clear_conflict_words();
   facts->clear_certificate_notice();
   facts->clear_clock();
   facts->clear_controller_roots();
@@ -195,8 +202,8 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   return Clean(LongFact::kGoesMissing, facts);
 }
 
-// Its texts are shown on one line in lists of hosts and in the log, so they may
-// not even have a newline.
+// Its texts are shown on one line in lists of hosts and in the log, so not even
+// a newline is allowed.
 absl::Status CheckHello(const Hello& hello) {
   if (hello.protocol_version() != kProtocolVersion) {
     return PreconditionWords("msg-hub-protocol-version",

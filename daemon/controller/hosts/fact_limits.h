@@ -16,52 +16,52 @@
 namespace clusterd {
 
 // The largest message from hosts and users: gRPC has one limit for all calls of
-// a port, and refuses larger ones before it parses them. A user's largest has
-// the rank table of a job and the names of its hosts.
+// a port, and refuses larger messages before parsing them. The largest one of a
+// user has a job's rank table and host names.
 inline constexpr int kMaxMessageBytes = (1 << 20) + kMaxRankTableBytes;
-// The largest parsed message of a host.
+// The largest message of a host, once parsed.
 inline constexpr size_t kMaxHostMessageBytes = 1 << 20;
 inline constexpr int kMaxDevices = 64;
 inline constexpr int kMaxRepeated = 8192;
 inline constexpr size_t kMaxTextBytes = 16384;
 inline constexpr size_t kMaxHelloTextBytes = 256;
 inline constexpr int kMaxPastApplies = 16;
-// Logins of a host in one check, to 64 servers on two ports.
+// Logins of a host in one check: to 64 servers on two ports.
 inline constexpr int kMaxSshLogins = 128;
 // A host keeps some 600 journals.
 inline constexpr int kMaxJournalIds = 1024;
-// Kept drifts of a host, drifted and untold together.
+// Drifts kept for a host, drifted and unknown ones together.
 inline constexpr int kMaxKeptDrifts = 256;
 inline constexpr size_t kMaxDriftTextBytes = 512;
 
-// Makes a host's message fit to be judged, kept and shown: escapes control
+// Prepares a host's message for judging, keeping and showing: escapes control
 // bytes except newline and tab in every text; fields of bytes stay.
 // InvalidArgument, naming field and limit, if a list or text is too long; the
 // message is unusable then.
 absl::Status CleanMessage(google::protobuf::Message* message);
 
-// The same for facts, which also must not have a device twice. But one fact
-// that is too long, or has more logins than a host tries, only becomes
-// UNREADABLE, and the rest stays. Renames the facts to `host`, and removes
-// those that only the controller may set.
+// The same for facts, which also must not have a device twice. But a single
+// fact that is too long, or has more logins than a host tries, only becomes
+// UNREADABLE. Renames the facts to `host`, and removes those that only the
+// controller may set.
 absl::Status CleanFacts(const std::string& host, HostFacts* facts);
 
-// Trims a host's drift: keeps the first entries up to the limit, counts the
-// others in left_out, and cuts longer texts.
+// Keeps the first drifts up to the limit, counts the others in left_out, and
+// cuts long texts.
 void TrimDrift(DriftFact* drift);
 
 // InvalidArgument if a text is too long or holds control bytes;
 // FailedPrecondition if the protocol version is not ours.
 absl::Status CheckHello(const Hello& hello);
 
-// Converts a status for a host, and a host's error to words.
+// Converts a status to an error for a host, and a host's error to words.
 TaskError ToTaskError(const absl::Status& why);
 inline FindingValue MessageWords(const TaskError& error) {
   return error.has_message_words() ? error.message_words()
                                    : ToFindingValue(error.message());
 }
 
-// "Facts" of an unknown host.
+// The "facts" of a host that are missing for this reason.
 HostFacts MissingFacts(const std::string& host, Missing::Reason reason,
                        const FindingValue& detail);
 

@@ -22,7 +22,7 @@
 namespace clusterd {
 namespace {
 
-// Bound on hosts that progress, or an error, names.
+// The most hosts that progress, or an error, names.
 constexpr size_t kMaxAwaited = 8;
 
 std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
@@ -32,7 +32,7 @@ std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   return pointers;
 }
 
-// Goals of steps: names of settings, and the GoalName of each step.
+// What steps reach: names of settings, and each step's GoalName.
 using Goals = std::set<std::string>;
 
 // True if one of "address/gateway" is set, on this device if it has devices.
@@ -47,7 +47,7 @@ bool SetsOneOf(const Goals& goals, absl::string_view names,
 }
 
 // The finding's state after the steps of its host, `own`, and of all hosts;
-// PASS: they fix it, directly or through its cause.
+// PASS: the steps fix it, directly or through its cause.
 State StateAfter(const Finding& finding, const Subject& subject,
                  const Goals& own, const Goals& all) {
   const Rule& rule = *FindRule(finding.rule());
@@ -61,7 +61,7 @@ State StateAfter(const Finding& finding, const Subject& subject,
     };
   };
   if (absl::c_all_of(where, mends(rule.fixed_by))) return PASS;
-  // The cause is on one of the devices that the finding is about.
+  // The cause is on one of the finding's devices.
   if (cause != nullptr && absl::c_any_of(where, mends(cause->fixed_by))) {
     return PASS;
   }
@@ -154,14 +154,14 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
 }
 
 std::string NewRunId() {
-  // Random, so not guessable; the kernel cannot fail for so few bytes.
+  // Random, so not guessable. The kernel cannot fail for so few bytes.
   uint64_t id = 0;
   if (getentropy(&id, sizeof(id)) != 0) std::abort();
   return absl::StrCat(absl::Hex(id, absl::kZeroPad16));
 }
 
-// The host answers before our deadline, and its observation ends before its
-// own, so that partial facts arrive here.
+// The host answers before our deadline, and its observation ends even before
+// that, so that partial facts arrive here.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
                        const NetworkNamespace& target, const JobSpec* job,
                        const RuleSelection* selection) {
@@ -186,8 +186,8 @@ ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
   const absl::Time began = absl::FromUnixMillis(facts.observed_at_ms());
   const absl::Time ended = began + absl::Milliseconds(facts.elapsed_ms());
   ClockFact fact;
-  // A millisecond more, since the host's times are rounded. If its clock was
-  // set meanwhile, the two are swapped.
+  // One millisecond more, since the host's times are rounded. Setting its clock
+  // meanwhile may swap the two.
   const int64_t least = absl::ToInt64Milliseconds(ended - answered) - 1;
   const int64_t most = absl::ToInt64Milliseconds(began - asked) + 1;
   fact.mutable_value()->set_ahead_at_least_ms(std::min(least, most));
@@ -298,7 +298,7 @@ void FactRun::Ask(size_t index) {
     if (found != pending_.end()) found->second = task;
     too_late = closed_;
   }
-  // Cancelled, or timed out, while hosts were being asked.
+  // The run was cancelled or timed out while hosts were being asked.
   if (too_late) parts_.hosts->Cancel(task);
 }
 
@@ -340,7 +340,7 @@ void FactRun::OnFacts(size_t index, HostFacts facts) {
     on_progress = callbacks_.on_progress;
     if (all) parts_.scheduler->Cancel(timer_);
   }
-  // Copied, since Cancel may drop the callbacks meanwhile.
+  // A copy, since Cancel may drop the callbacks meanwhile.
   if (on_progress) on_progress();
   if (all) HandOverSoon();
 }

@@ -1,7 +1,7 @@
-// Asks hosts for their facts, all at once, for a check or a plan. Waits for
-// each until its deadline and for all until the run's, then hands over all
-// facts. The facts of a host without an answer say so: it is one `unknown` in a
-// check, blocked in a plan, and never fails the run.
+// Asks all hosts at once for their facts, for a check or a plan. Waits for each
+// until its deadline, and for all until the run's, then hands over all facts.
+// If a host does not answer, its facts say so: it is `unknown` in a check and
+// blocked in a plan, but never fails the run.
 #ifndef DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
 #define DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
 
@@ -36,7 +36,7 @@
 namespace clusterd {
 
 // The hosts that a request names, or all, in the order of the spec.
-// InvalidArgument naming each that the spec lacks, or if it has none.
+// InvalidArgument if the spec lacks some, naming each, or has no hosts.
 absl::StatusOr<std::vector<std::string>> SelectHosts(
     const ClusterSpec& spec,
     const google::protobuf::RepeatedPtrField<std::string>& names);
@@ -68,7 +68,7 @@ struct FactOrder {
   absl::Time started_at;
   // The job to check; the spec and the hosts are narrowed to it. Null: none.
   std::shared_ptr<const JobSpec> job = nullptr;
-  // Hosts to ask only if AskHeld names them, within so long from the begin.
+  // Hosts that are asked only if AskHeld names them, within this time.
   absl::flat_hash_set<std::string> held = {};
   absl::Duration hold_for = absl::ZeroDuration();
   FindingValue why_held = {};  // Why they are not asked.
@@ -78,18 +78,18 @@ struct FactOrder {
   PlanSelection steps = {};
 };
 
-// The offset of a host's clock, at the begin and end of its observation, from
-// ours at `asked` and `answered`.
+// The offset of a host's clock from ours: at the begin of its observation and
+// `asked`, and at its end and `answered`.
 ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
                         absl::Time answered);
 
-// The findings of a check in the facts of a run.
-// REQUIRES: ValidateSelection(selection) is OK.
+// The findings of a check, from the facts of a run. REQUIRES:
+// ValidateSelection(selection) is OK.
 Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
                        const std::vector<HostFacts>& facts, absl::Time now);
 
-// The steps of an apply on each host, and the findings that it would leave
-// there. Changes nothing.
+// Each host's steps of an apply, and the findings that they would not fix.
+// Changes nothing.
 ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now);
 
@@ -110,15 +110,15 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
   // Begins, on a thread of the pool. ResourceExhausted if the pool is full.
   absl::Status Start();
-  // Asks one held host, or all of them. Ignores others, and those timed out.
+  // Asks one held host, or all. Ignores others, and those timed out.
   void AskHeld(const std::string& host) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskAllHeld() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The caller has gone: cancels the hosts' tasks and drops the callbacks.
+  // The caller has left: cancels the hosts' tasks and drops the callbacks.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
 
   CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The facts so far, in the order of the hosts; `awaited` gets those still
-  // missing. FailedPrecondition if none is missing: the result is on its way.
+  // The facts so far, in the order of the hosts; `awaited` gets the hosts still
+  // missing. FailedPrecondition if none is: the result is about to arrive.
   absl::StatusOr<std::vector<HostFacts>> FactsSoFar(
       std::vector<std::string>* awaited) const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -128,7 +128,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   void GiveUpHeld() ABSL_LOCKS_EXCLUDED(mutex_);
   void OnFacts(size_t index, HostFacts facts) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnDeadline() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Judging, planning and keeping must not run on the threads of gRPC.
+  // Keeps slow work, such as judging or planning, off the threads of gRPC.
   void HandOverSoon() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Duration run_deadline() const;
 
@@ -142,7 +142,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);  // As order_->hosts.
   // The tasks that wait for an answer, by the index of the host.
   std::map<size_t, AttachedHosts::TaskId> pending_ ABSL_GUARDED_BY(mutex_);
-  std::set<size_t> unasked_ ABSL_GUARDED_BY(mutex_);  // By the index, too.
+  std::set<size_t> unasked_ ABSL_GUARDED_BY(mutex_);  // Also by index.
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   // All facts have arrived, or the run stops waiting.
@@ -168,7 +168,7 @@ class RunningChecks {
     checks_[check.order->run_id] = std::move(check);
   }
 
-  // Those with a live run, by their ids.
+  // The checks whose runs exist, by id.
   std::vector<RunningCheck> All() const ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<RunningCheck> all;
     absl::MutexLock lock(&mutex_);
@@ -178,7 +178,7 @@ class RunningChecks {
     return all;
   }
 
-  // Without an order for an unknown id; its run may be gone.
+  // Has no order if the id is unknown; its run may no longer exist.
   RunningCheck Find(const std::string& run_id) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

@@ -14,12 +14,14 @@
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/values/version.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -53,11 +55,9 @@ TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
   for (int i = 0; i < 25; ++i) request.add_hosts("x" + std::to_string(100 + i));
   const absl::Status status =
       SelectHosts(MakeSpec("atlas-training", "", 1), request.hosts()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("x118, x119 and 5 more"));
-  EXPECT_EQ(SelectHosts(ClusterSpec(), {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status, Fails(absl::StatusCode::kInvalidArgument,
+                            HasText("x118, x119 and 5 more")));
+  EXPECT_TRUE(absl::IsInvalidArgument(SelectHosts(ClusterSpec(), {}).status()));
 }
 
 TEST(CompareClocksTest, KnowsTheDifferenceUpToTheRoundTrip) {
@@ -223,16 +223,13 @@ TEST_F(FactRunTest, TellsTheFactsSoFarWhileHostsAreAwaited) {
   Answer(host0, 0);
   host1.link->WaitForTask();
   std::vector<std::string> awaited;
-  const auto so_far = run->FactsSoFar(&awaited);
-  ASSERT_TRUE(so_far.ok()) << so_far.status();
+  const auto so_far = run->FactsSoFar(&awaited).value();
   EXPECT_THAT(awaited, ElementsAre("server1"));
-  ASSERT_EQ(so_far->size(), 2u);
-  EXPECT_FALSE((*so_far)[0].has_missing());
-  EXPECT_THAT((*so_far)[1].missing().detail(), HasSubstr("still awaited"));
-
+  ASSERT_EQ(so_far.size(), 2u);
+  EXPECT_FALSE(so_far[0].has_missing());
+  EXPECT_THAT(so_far[1].missing().detail(), HasSubstr("still awaited"));
   Answer(host1, 1);
-  EXPECT_EQ(run->FactsSoFar(&awaited).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(run->FactsSoFar(&awaited).status()));
   EXPECT_EQ(WaitForFacts().size(), 2u);
 }
 
@@ -297,8 +294,7 @@ TEST_F(FactRunTest, NeverReportsAfterCancel) {
 
 TEST_F(FactRunTest, ReportsAtOnceWhenNobodyIsAttached) {
   const auto run = Start();
-  const Report report = WaitForReport();
-  EXPECT_EQ(report.verdict(), UNKNOWN);
+  EXPECT_EQ(WaitForReport().verdict(), UNKNOWN);
   EXPECT_EQ(run->progress().failed(), 2u);
 }
 
@@ -432,7 +428,8 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
   ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
-  EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
+  EXPECT_THAT(plan.hosts(0).notes(),
+              ElementsAre(Say("plan-say-steps-left-out", 1)));
   std::map<std::string, bool> left;  // True: --only leaves out its steps.
   for (const UnfixedRule& rule : plan.hosts(0).unfixed()) {
     left[rule.rule()] = rule.left_out();

@@ -9,10 +9,10 @@
 // one is refused, and the host has a conflict until that machine stops trying:
 // copied ids and a copied certificate must not displace the real host. A first
 // stream that does not answer, as after a power cut that TCP has not noticed,
-// or has ended by then, loses the name. Hosts state their own boot times. One
-// over kMostAhead ahead of our clock, or kMostBehind behind it, is implausible:
-// it makes no host a later start, and a holder with it blocks none. It never
-// refuses a host whose name is free: a check may have to find the wrong clock.
+// or has ended by then, loses the name. Hosts state their own boot times. A
+// time over kMostAhead ahead of our clock, or kMostBehind behind it, is never a
+// later start, and a holder with it keeps no start out. A host whose name is
+// free is never refused: a check may have to find the wrong clock.
 #ifndef DAEMON_CONTROLLER_HOSTS_HELLO_MACHINE_H_
 #define DAEMON_CONTROLLER_HOSTS_HELLO_MACHINE_H_
 
@@ -24,14 +24,14 @@ namespace clusterd {
 inline constexpr absl::Duration kMostAhead = absl::Minutes(5);
 inline constexpr absl::Duration kMostBehind = absl::Hours(10 * 365 * 24);
 
-// The end of a request to join again, for a host with a foreign certificate.
+// Ends a request to join again, for a host with another issuer's certificate.
 inline constexpr char kOrByHand[] =
     ", or attach with a new certificate made by hand after the reset";
 
 // True if both are the same start of the same machine.
 bool SameMachine(const Hello& a, const Hello& b);
 
-// True if `b` says that it is a later start of the machine `a`.
+// True if `b` claims to be a later start of the machine `a`.
 bool IsLaterStart(const Hello& a, const Hello& b, absl::Time now);
 
 }  // namespace clusterd

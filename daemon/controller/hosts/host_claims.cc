@@ -12,13 +12,13 @@
 namespace clusterd {
 namespace {
 
-// "ipv4:10.0.0.1:5000" as people write it.
+// The address in "ipv4:10.0.0.1:5000" without "ipv4:".
 absl::string_view PeerAddress(absl::string_view peer) {
   if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
   return peer;
 }
 
-// So much of an id tells two machines apart on one line.
+// Enough of an id to tell two machines apart on one line.
 absl::string_view ShortId(const std::string& id) {
   return id.empty() ? "none" : absl::string_view(id).substr(0, 16);
 }
@@ -75,9 +75,9 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
     absl::MutexLock lock(&mutex_);
     Host& host = hosts_[claim.host];
     host.asked = false;
-    // It may have ended since; the stream that came then is asked next.
+    // That stream may have ended; if another came, it is asked next.
     if (host.session != nullptr && host.session->id == held) {
-      // Any other message since then counts, too.
+      // Any other message since the question counts, too.
       if (answered || host.session->heard != heard) {
         id = RefuseLocked(claim, &host);
       } else {
@@ -142,7 +142,7 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
     return ExhaustedWords("msg-hub-too-many-hosts", sessions_.size());
   }
   Host& host = hosts_[attachment.host];
-  // The machine that tried before may be the present one.
+  // The machine that was refused before may be this one.
   if (host.other_claimant &&
       SameMachine(host.other_claimant->hello, attachment.hello)) {
     host.other_claimant.reset();

@@ -12,6 +12,7 @@
 #include "tests/support/controller/attached_machines.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -41,101 +42,82 @@ std::string ConflictOf(AttachedHosts& hosts, const std::string& name) {
   return ValueText(hosts.Entry(SpecOf({name}), name).conflict_words());
 }
 
-TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
+using HostClaimsTest = LoggedHostsTest;
+
+TEST_F(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   const auto old_link = std::make_shared<FakeLink>();
-  const auto first = hosts.Attach(Machine("a", "m", "1", old_link));
+  const auto first = hosts_.Attach(Machine("a", "m", "1", old_link));
   Answer answer;
-  hosts.Observe(Ask("a"), answer.Expect());
+  hosts_.Observe(Ask("a"), answer.Expect());
   Decision decision;
-  const auto second = decision.Attach(
-      &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>()));
-  ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_EQ(*second, 0u);
+  EXPECT_EQ(decision.Attach(&hosts_, Machine("a", "m", "1")).value(), 0u);
   EXPECT_TRUE(old_link->sent.back().task().has_ping());
   EXPECT_FALSE(decision.later().has_value());
   EXPECT_FALSE(old_link->closed.has_value());
-  scheduler.Advance(HostLimits().ask);
+  scheduler_.Advance(HostLimits().ask);
   ASSERT_TRUE(decision.later().has_value() && decision.later()->ok());
   EXPECT_TRUE(old_link->closed.has_value());
   EXPECT_TRUE(answer.arrived());
   // The old stream's end does not affect the new one.
-  hosts.Detach(*first, ToFindingValue("closed"));
-  EXPECT_TRUE(hosts.IsAttached("a"));
-  EXPECT_EQ(ConflictOf(hosts, "a"), "");
+  hosts_.Detach(*first, ToFindingValue("closed"));
+  EXPECT_TRUE(hosts_.IsAttached("a"));
+  EXPECT_EQ(ConflictOf(hosts_, "a"), "");
 }
 
 // Its pong is queued behind many other messages.
-TEST(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
+TEST_F(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
   const auto link = std::make_shared<FakeLink>();
-  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  const auto session = hosts_.Attach(Machine("a", "m", "1", link));
   Decision decision;
-  ASSERT_EQ(*decision.Attach(
-                &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
-            0u);
-  ASSERT_TRUE(hosts.OnDrift(*session, DriftReport()).ok());
-  scheduler.Advance(HostLimits().ask);
+  ASSERT_EQ(*decision.Attach(&hosts_, Machine("a", "m", "1")), 0u);
+  ASSERT_TRUE(hosts_.OnDrift(*session, DriftReport()).ok());
+  scheduler_.Advance(HostLimits().ask);
   ASSERT_TRUE(decision.later().has_value());
-  EXPECT_EQ(decision.later()->status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(decision.later()->status()));
   EXPECT_FALSE(link->closed.has_value());
 }
 
 // A copied certificate, with the machine's ids, which are not secret there.
-TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
-  const int64_t now_s = absl::ToUnixSeconds(scheduler.Now());
+TEST_F(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
+  const int64_t now_s = absl::ToUnixSeconds(scheduler_.Now());
   const auto link = std::make_shared<FakeLink>();
   Attachment real = Machine("a", "m", "1", link);
   real.hello.set_booted_at_s(now_s - 1000);
-  const auto session = hosts.Attach(real);
+  const auto session = hosts_.Attach(real);
   for (const char* boot_id : {"1", "2"}) {
-    Attachment thief = Machine("a", "m", boot_id, std::make_shared<FakeLink>());
+    Attachment thief = Machine("a", "m", boot_id);
     thief.hello.set_booted_at_s(now_s - 10);
     Decision decision;
-    ASSERT_EQ(*decision.Attach(&hosts, thief), 0u);
+    ASSERT_EQ(*decision.Attach(&hosts_, thief), 0u);
     // A third one is refused at once.
-    EXPECT_EQ(hosts.Attach(thief).status().code(),
-              absl::StatusCode::kUnavailable);
+    EXPECT_TRUE(absl::IsUnavailable(hosts_.Attach(thief).status()));
     TaskResult pong;
     pong.set_task_id(link->sent.back().task().task_id());
     pong.set_pong(true);
-    ASSERT_TRUE(hosts.OnResult(*session, pong).ok());
+    ASSERT_TRUE(hosts_.OnResult(*session, pong).ok());
     ASSERT_TRUE(decision.later().has_value());
-    EXPECT_EQ(decision.later()->status().code(),
-              absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(absl::IsFailedPrecondition(decision.later()->status()));
     EXPECT_FALSE(link->closed.has_value());
-    EXPECT_THAT(ConflictOf(hosts, "a"),
+    EXPECT_THAT(ConflictOf(hosts_, "a"),
                 HasSubstr(absl::StrCat("(boot id ", boot_id, ") was refused")));
   }
   Answer answer;
-  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
-  ASSERT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+  const uint64_t task = hosts_.Observe(Ask("a"), answer.Expect());
+  ASSERT_TRUE(hosts_.OnResult(*session, FactsFor(task)).ok());
   EXPECT_NE(answer.facts().conflict(), "") << "for rule host-identity";
 }
 
 // Also an older clusterd without ping, or a busy one.
-TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
-  ManualScheduler scheduler;
-  CapturedLog log;
+TEST_F(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
   HostLimits limits;
   limits.max_pending = 1;
-  AttachedHosts hosts(&scheduler, &log, limits);
+  AttachedHosts hosts(&scheduler_, &log_, limits);
   const auto link = std::make_shared<FakeLink>();
   const auto session = hosts.Attach(Machine("a", "m", "1", link));
   Answer busy;
   hosts.Observe(Ask("a"), busy.Expect());
   Decision decision;
-  ASSERT_EQ(*decision.Attach(
-                &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
-            0u);
+  ASSERT_EQ(*decision.Attach(&hosts, Machine("a", "m", "1")), 0u);
   TaskResult unknown;
   unknown.set_task_id(link->sent.back().task().task_id());
   unknown.set_unsupported("what is ping?");
@@ -144,37 +126,26 @@ TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
   hosts.Detach(*session, ToFindingValue("closed"));
 }
 
-TEST(HostClaimsTest, StreamThatEndsWhileItIsAskedGivesTheNameAtOnce) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
-  const auto session =
-      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+TEST_F(HostClaimsTest, StreamThatEndsWhileItIsAskedGivesTheNameAtOnce) {
+  const auto session = hosts_.Attach(Machine("a", "m", "1"));
   Decision decision;
-  ASSERT_EQ(*decision.Attach(
-                &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
-            0u);
-  hosts.Detach(*session, ToFindingValue("the connection broke"));
+  ASSERT_EQ(*decision.Attach(&hosts_, Machine("a", "m", "1")), 0u);
+  hosts_.Detach(*session, ToFindingValue("the connection broke"));
   ASSERT_TRUE(decision.later().has_value());
   ASSERT_TRUE(decision.later()->ok());
   EXPECT_NE(**decision.later(), *session);
-  EXPECT_EQ(scheduler.pending(), 0);
+  EXPECT_EQ(scheduler_.pending(), 0);
 }
 
-TEST(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
-  Attachment other = Machine("a", "m2", "1", std::make_shared<FakeLink>());
+TEST_F(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
+  Attachment other = Machine("a", "m2", "1");
   other.bound_to = "m1";
-  EXPECT_EQ(hosts.Attach(other).status().code(),
-            absl::StatusCode::kPermissionDenied);
-  ASSERT_TRUE(
-      hosts.Attach(Machine("a", "m1", "1", std::make_shared<FakeLink>())).ok());
-  const absl::Status refused = hosts.Attach(other).status();
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("clusterctl certificates reset a"));
-  EXPECT_THAT(ConflictOf(hosts, "a"), HasSubstr("(machine id m2) was refused"));
+  EXPECT_TRUE(absl::IsPermissionDenied(hosts_.Attach(other).status()));
+  ASSERT_TRUE(hosts_.Attach(Machine("a", "m1", "1")).ok());
+  const absl::Status refused = hosts_.Attach(other).status();
+  EXPECT_THAT(refused, HasText("clusterctl certificates reset a"));
+  EXPECT_THAT(ConflictOf(hosts_, "a"),
+              Tells("hub-conflict-machine", kAny, kAny, kAny, "m2"));
 }
 
 // The scheduler begins at the first day of 2024.
@@ -183,37 +154,33 @@ constexpr int64_t kNow = 1704067200;
 
 Attachment BootedAt(int64_t booted_at_s, const std::string& machine_id = "m") {
   Attachment attachment =
-      Machine("a", machine_id, absl::StrCat("boot", booted_at_s),
-              std::make_shared<FakeLink>());
+      Machine("a", machine_id, absl::StrCat("boot", booted_at_s));
   attachment.hello.set_booted_at_s(booted_at_s);
   return attachment;
 }
 
 // The machine is back before its old stream has missed its pings.
-TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
+TEST_F(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   const Attachment before = BootedAt(kNow - 3 * kDay);
-  ASSERT_TRUE(hosts.Attach(before).ok());
+  ASSERT_TRUE(hosts_.Attach(before).ok());
   Answer answer;
-  hosts.Observe(Ask("a"), answer.Expect());
+  hosts_.Observe(Ask("a"), answer.Expect());
   Decision decision;
-  ASSERT_EQ(*decision.Attach(&hosts, BootedAt(kNow - kDay)), 0u);
-  scheduler.Advance(HostLimits().ask);
+  ASSERT_EQ(*decision.Attach(&hosts_, BootedAt(kNow - kDay)), 0u);
+  scheduler_.Advance(HostLimits().ask);
   ASSERT_TRUE(decision.later().has_value() && decision.later()->ok());
   EXPECT_TRUE(answer.arrived());
   EXPECT_TRUE(
       std::static_pointer_cast<FakeLink>(before.link)->closed.has_value());
-  EXPECT_EQ(ConflictOf(hosts, "a"), "");
+  EXPECT_EQ(ConflictOf(hosts_, "a"), "");
   // A copy of the machine that has run for longer is not its restart.
-  EXPECT_FALSE(hosts.Attach(BootedAt(kNow - 2 * kDay)).ok());
+  EXPECT_FALSE(hosts_.Attach(BootedAt(kNow - 2 * kDay)).ok());
   EXPECT_THAT(
-      ConflictOf(hosts, "a"),
+      ConflictOf(hosts_, "a"),
       HasSubstr(absl::StrCat("(boot id boot", kNow - 2 * kDay, ") was")));
 }
 
-TEST(HostClaimsTest, BootTimesThatTellNothingKeepNobodyOutNorIn) {
+TEST_F(HostClaimsTest, BootTimesThatTellNothingKeepNobodyOutNorIn) {
   constexpr int64_t kNever = int64_t{1} << 62;
   for (const int64_t absurd : {kNever, -kNever, kNow + 301, int64_t{1000}}) {
     ManualScheduler scheduler;
@@ -230,7 +197,7 @@ TEST(HostClaimsTest, BootTimesThatTellNothingKeepNobodyOutNorIn) {
   }
 }
 
-TEST(HostClaimsTest, LaterStartOfWhatMayBeAnotherMachineIsRefused) {
+TEST_F(HostClaimsTest, LaterStartOfWhatMayBeAnotherMachineIsRefused) {
   const std::pair<Attachment, Attachment> cases[] = {
       {BootedAt(kNow - kDay, "m1"), BootedAt(kNow, "m2")},
       {BootedAt(kNow - kDay, ""), BootedAt(kNow, "")},
@@ -245,7 +212,7 @@ TEST(HostClaimsTest, LaterStartOfWhatMayBeAnotherMachineIsRefused) {
   }
 }
 
-TEST(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
+TEST_F(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
   for (const bool same_machine_id : {false, true}) {
     ManualScheduler scheduler;
     CapturedLog log;
@@ -253,13 +220,13 @@ TEST(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
     const auto link = std::make_shared<FakeLink>();
     const auto first = hosts.Attach(Machine("a", "m1", "boot1", link));
     const auto second =
-        hosts.Attach(Machine("a", same_machine_id ? "m1" : "m2", "boot2",
-                             std::make_shared<FakeLink>()));
+        hosts.Attach(Machine("a", same_machine_id ? "m1" : "m2", "boot2"));
     EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_FALSE(link->closed.has_value());
     EXPECT_THAT(ConflictOf(hosts, "a"),
-                HasSubstr(same_machine_id ? "(boot id boot2) was refused"
-                                          : "(machine id m2) was refused"));
+                same_machine_id
+                    ? Tells("hub-conflict-boot", kAny, kAny, kAny, "boot2")
+                    : Tells("hub-conflict-machine", kAny, kAny, kAny, "m2"));
     Answer answer;
     const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
     ASSERT_TRUE(hosts.OnResult(*first, FactsFor(task)).ok());
@@ -267,33 +234,20 @@ TEST(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
   }
 }
 
-TEST(HostClaimsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
-  ASSERT_TRUE(
-      hosts.Attach(Machine("a", "m1", "1", std::make_shared<FakeLink>())).ok());
-  ASSERT_FALSE(
-      hosts.Attach(Machine("a", "m2", "1", std::make_shared<FakeLink>())).ok());
-  scheduler.Advance(absl::Minutes(4));
-  EXPECT_EQ(ConflictOf(hosts, "a"), "");
+TEST_F(HostClaimsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
+  ASSERT_TRUE(hosts_.Attach(Machine("a", "m1", "1")).ok());
+  ASSERT_FALSE(hosts_.Attach(Machine("a", "m2", "1")).ok());
+  scheduler_.Advance(absl::Minutes(4));
+  EXPECT_EQ(ConflictOf(hosts_, "a"), "");
 }
 
-TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
-  ManualScheduler scheduler;
-  CapturedLog log;
-  AttachedHosts hosts(&scheduler, &log);
-  const auto before =
-      hosts.Attach(Machine("a", "m", "boot1", std::make_shared<FakeLink>()));
+TEST_F(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
+  const auto before = hosts_.Attach(Machine("a", "m", "boot1"));
   // It is back before the controller has noticed that its old stream is dead.
-  EXPECT_FALSE(
-      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
-          .ok());
-  hosts.Detach(*before, ToFindingValue("no answer to pings"));
-  EXPECT_TRUE(
-      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
-          .ok());
-  EXPECT_EQ(ConflictOf(hosts, "a"), "");
+  EXPECT_FALSE(hosts_.Attach(Machine("a", "m", "boot2")).ok());
+  hosts_.Detach(*before, ToFindingValue("no answer to pings"));
+  EXPECT_TRUE(hosts_.Attach(Machine("a", "m", "boot2")).ok());
+  EXPECT_EQ(ConflictOf(hosts_, "a"), "");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ absl::Status SpecHolder::WhyRefused() const {
 }
 
 absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
-  // 100,000 hosts with every address written out stay under this.
+  // 100,000 hosts with every address listed are smaller than this.
   constexpr size_t kMaxSpecBytes = 128 << 20;
   ASSIGN_OR_RETURN(const std::string text,
                    ReadRegularFile(path_, kMaxSpecBytes));
@@ -63,8 +63,8 @@ absl::Status SpecHolder::Reload() {
   return absl::OkStatus();
 }
 
-// A new spec object even if the file is the same, so that conclusions from the
-// old one are not reused.
+// Makes a new spec object even if the file is the same, so that conclusions
+// from the old one are not reused.
 void SpecHolder::ChangeWaivers(absl::FunctionRef<void(Waivers*)> change) {
   absl::MutexLock turn(&change_mutex_);
   const auto next = std::make_shared<ClusterSpec>(*spec());
@@ -81,7 +81,7 @@ std::shared_ptr<const ClusterSpec> SpecHolder::spec() const {
 GetSpecResponse SpecHolder::Describe() const {
   GetSpecResponse response;
   response.set_path(path_);
-  // The spec is copied without the lock: it may be megabytes.
+  // Copy the spec without the lock: it may be megabytes.
   std::shared_ptr<const ClusterSpec> spec;
   {
     absl::MutexLock lock(&mutex_);

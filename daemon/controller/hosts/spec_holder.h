@@ -33,7 +33,7 @@ class SpecHolder {
       const std::string& path, const std::string& cluster, Scheduler* scheduler,
       bool may_learn = false);
 
-  // Re-reads the file. On an error, as in Open, the spec stays as it was and
+  // Re-reads the file. On an error, as in Open, the spec stays as it was, and
   // Describe() names the error until a re-read succeeds.
   absl::Status Reload() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -47,7 +47,7 @@ class SpecHolder {
   const std::string& cluster() const { return cluster_; }
   // cluster.yaml does not exist yet, and the spec names no server.
   bool learns() const { return spec()->servers().empty(); }
-  // The error of calls that need a cluster.yaml while it learns.
+  // The error of calls that need a cluster.yaml, while it learns.
   absl::Status WhyRefused() const;
   // Never null.
   std::shared_ptr<const ClusterSpec> spec() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -66,14 +66,14 @@ class SpecHolder {
   const std::string cluster_;
   Scheduler* const scheduler_;
 
-  absl::Mutex change_mutex_;  // For one change at a time; before mutex_.
+  absl::Mutex change_mutex_;  // Serialises changes; before mutex_.
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ClusterSpec> spec_ ABSL_GUARDED_BY(mutex_);
   absl::Time loaded_at_ ABSL_GUARDED_BY(mutex_);
   std::optional<FindingValue> refused_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The spec's waivers that cover the host, as it gets them.
+// The spec's waivers that cover the host, in the form that it gets.
 HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host);
 // Hosts of the spec that are out of service at `now`.
 std::set<std::string> HostsInMaintenance(const ClusterSpec& spec,

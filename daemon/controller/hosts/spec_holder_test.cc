@@ -13,11 +13,10 @@
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string WriteSpec(const std::string& text) {
   const std::string path = testing::TempDir() + "/cluster.yaml";
@@ -32,10 +31,9 @@ std::string GoodSpec(int servers) {
 TEST(SpecHolderTest, HoldsWhatItReadAndWhen) {
   ManualScheduler scheduler;
   const std::string path = WriteSpec(GoodSpec(2));
-  const auto holder = SpecHolder::Open(path, "test", &scheduler);
-  ASSERT_TRUE(holder.ok()) << holder.status();
-  EXPECT_EQ((*holder)->spec()->servers_size(), 2);
-  const GetSpecResponse description = (*holder)->Describe();
+  const auto holder = SpecHolder::Open(path, "test", &scheduler).value();
+  EXPECT_EQ(holder->spec()->servers_size(), 2);
+  const GetSpecResponse description = holder->Describe();
   EXPECT_EQ(description.path(), path);
   EXPECT_EQ(description.loaded_at_ms(), absl::ToUnixMillis(scheduler.Now()));
 }
@@ -46,15 +44,14 @@ TEST(SpecHolderTest, LearnsWhereThereIsNoFileUntilAReloadFindsOne) {
   unlink(path.c_str());
   EXPECT_TRUE(
       absl::IsNotFound(SpecHolder::Open(path, "test", &scheduler).status()));
-  const auto holder = SpecHolder::Open(path, "test", &scheduler, true);
-  ASSERT_TRUE(holder.ok()) << holder.status();
-  EXPECT_TRUE((*holder)->learns());
-  EXPECT_EQ((*holder)->spec()->name(), "test");
-  EXPECT_EQ((*holder)->spec()->deadlines().host_ms(), 30000);
-  EXPECT_EQ(Rendered((*holder)->Describe()).refused(), "");
+  const auto holder = SpecHolder::Open(path, "test", &scheduler, true).value();
+  EXPECT_TRUE(holder->learns());
+  EXPECT_EQ(holder->spec()->name(), "test");
+  EXPECT_EQ(holder->spec()->deadlines().host_ms(), 30000);
+  EXPECT_EQ(Rendered(holder->Describe()).refused(), "");
   std::ofstream(path) << GoodSpec(2);
-  ASSERT_TRUE((*holder)->Reload().ok());
-  EXPECT_FALSE((*holder)->learns());
+  ASSERT_TRUE(holder->Reload().ok());
+  EXPECT_FALSE(holder->learns());
   std::ofstream(path) << "nmae: test\n";
   EXPECT_FALSE(SpecHolder::Open(path, "test", &scheduler, true).ok());
 }
@@ -62,13 +59,12 @@ TEST(SpecHolderTest, LearnsWhereThereIsNoFileUntilAReloadFindsOne) {
 TEST(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
   ManualScheduler scheduler;
   const auto holder =
-      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler);
-  ASSERT_TRUE(holder.ok()) << holder.status();
-  const GetSpecResponse before = (*holder)->Describe();
+      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler).value();
+  const GetSpecResponse before = holder->Describe();
   WriteSpec("version: 1\n");
   scheduler.Advance(absl::Hours(1));
-  EXPECT_FALSE((*holder)->Reload().ok());
-  const GetSpecResponse after = (*holder)->Describe();
+  EXPECT_FALSE(holder->Reload().ok());
+  const GetSpecResponse after = holder->Describe();
   EXPECT_EQ(after.spec().servers_size(), 2);
   EXPECT_EQ(after.loaded_at_ms(), before.loaded_at_ms());
   EXPECT_NE(Rendered(after).refused(), "");
@@ -77,29 +73,23 @@ TEST(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
 TEST(SpecHolderTest, KeepsSpecAliveForThoseWhoStillReadIt) {
   ManualScheduler scheduler;
   const auto holder =
-      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler);
-  ASSERT_TRUE(holder.ok()) << holder.status();
-  const std::shared_ptr<const ClusterSpec> old = (*holder)->spec();
+      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler).value();
+  const std::shared_ptr<const ClusterSpec> old = holder->spec();
   WriteSpec(GoodSpec(4));
-  ASSERT_TRUE((*holder)->Reload().ok());
+  ASSERT_TRUE(holder->Reload().ok());
   EXPECT_EQ(old->servers_size(), 2);
-  EXPECT_EQ((*holder)->spec()->servers_size(), 4);
+  EXPECT_EQ(holder->spec()->servers_size(), 4);
 }
 
 TEST(SpecHolderTest, SaysWhyItCannotOpen) {
   ManualScheduler scheduler;
-  EXPECT_EQ(
-      SpecHolder::Open("/nowhere.yaml", "test", &scheduler).status().code(),
-      absl::StatusCode::kNotFound);
-  EXPECT_THAT(
-      std::string(SpecHolder::Open(testing::TempDir(), "test", &scheduler)
-                      .status()
-                      .message()),
-      HasSubstr("not a regular file"));
+  EXPECT_TRUE(absl::IsNotFound(
+      SpecHolder::Open("/nowhere.yaml", "test", &scheduler).status()));
+  EXPECT_THAT(SpecHolder::Open(testing::TempDir(), "test", &scheduler).status(),
+              HasText("not a regular file"));
   const auto other =
       SpecHolder::Open(WriteSpec(GoodSpec(1)), "prod", &scheduler);
-  EXPECT_THAT(std::string(other.status().message()),
-              HasSubstr("expected \"prod\" (--cluster)"));
+  EXPECT_THAT(other.status(), HasText("expected \"prod\" (--cluster)"));
 }
 
 TEST(SpecHolderTest, NeverHangsOnFifo) {
@@ -113,20 +103,19 @@ TEST(SpecHolderTest, NeverHangsOnFifo) {
 TEST(SpecHolderTest, WaiversOfTheControllerStayAfterAReload) {
   ManualScheduler scheduler;
   const std::string path = WriteSpec(GoodSpec(2));
-  const auto holder = SpecHolder::Open(path, "test", &scheduler);
-  ASSERT_TRUE(holder.ok()) << holder.status();
-  const std::shared_ptr<const ClusterSpec> before = (*holder)->spec();
-  (*holder)->ChangeWaivers([](SpecHolder::Waivers* waivers) {
+  const auto holder = SpecHolder::Open(path, "test", &scheduler).value();
+  const std::shared_ptr<const ClusterSpec> before = holder->spec();
+  holder->ChangeWaivers([](SpecHolder::Waivers* waivers) {
     Waiver* const waiver = waivers->Add();
     waiver->set_id("3fa2c4d5");
     waiver->add_hosts("server0");
   });
-  EXPECT_NE((*holder)->spec(), before) << "what was concluded counts no more";
-  ASSERT_TRUE((*holder)->Reload().ok());
-  ASSERT_EQ((*holder)->spec()->waivers_size(), 1);
-  EXPECT_EQ(WaiversOfHost(*(*holder)->spec(), "server0").waivers_size(), 1);
-  EXPECT_EQ(WaiversOfHost(*(*holder)->spec(), "server1").waivers_size(), 0);
-  ClusterSpec spec = *(*holder)->spec();
+  EXPECT_NE(holder->spec(), before) << "what was concluded counts no more";
+  ASSERT_TRUE(holder->Reload().ok());
+  ASSERT_EQ(holder->spec()->waivers_size(), 1);
+  EXPECT_EQ(WaiversOfHost(*holder->spec(), "server0").waivers_size(), 1);
+  EXPECT_EQ(WaiversOfHost(*holder->spec(), "server1").waivers_size(), 0);
+  ClusterSpec spec = *holder->spec();
   EXPECT_FALSE(WaiversOfHost(spec, "server1").roce_unused());
   spec.set_roce_unused(true);
   EXPECT_TRUE(WaiversOfHost(spec, "server1").roce_unused());

@@ -1,6 +1,6 @@
 // The sending half of a stream that the controller serves: one write at a time,
 // then the end. Senders never wait for the peer: the writer fetches the next
-// message after the last write, and cuts off a peer that does not take it.
+// message after the last write, and disconnects a peer that does not take it.
 //
 //   writing     a message is with gRPC, until OnWriteDone
 //   cancelling  the call's context is in use: it goes when the call is done
@@ -25,19 +25,19 @@
 
 namespace clusterd {
 
-// Cuts off a call whose peer does not take a written message (write_time.h): a
-// shut window would hold it, and all behind it, forever. A call has one write
-// at a time. REQUIRES: calls are serial, for example under their owner's lock.
+// Ends a call whose peer does not take a written message (write_time.h). It
+// would wait forever for a closed window. A call has one write at a time.
+// REQUIRES: calls are serial, for example under their owner's lock.
 class WriteDeadline {
  public:
   // Both must outlive the call.
   WriteDeadline(grpc::ServerContextBase* context, Scheduler* scheduler)
       : context_(context), scheduler_(scheduler) {}
 
-  // A message of that size is about to be written. The call has not ended.
+  // A message of this size is about to be written. The call has not ended.
   void Begin(size_t bytes) {
-    // The context goes when the call is done, perhaps while the timer runs; the
-    // call itself lives while it is referenced.
+    // The context ends with the call, perhaps while the timer runs; the
+    // reference keeps the call itself.
     grpc_call* const call = context_->c_call();
     grpc_call_ref(call);
     timer_ = scheduler_->RunAfter(
@@ -46,7 +46,7 @@ class WriteDeadline {
           grpc_call_cancel(call.get(), nullptr);
         });
   }
-  // After each Begin, once the message is taken or the call is done.
+  // Call after each Begin, once the message is taken or the call is done.
   void End() {
     scheduler_->Cancel(timer_);
     timer_ = 0;
@@ -58,7 +58,7 @@ class WriteDeadline {
   Scheduler::TimerId timer_ = 0;
 };
 
-// Time for a peer that may have stopped reading to take a last message.
+// How long a peer that may have stopped reading has to take a last message.
 inline constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
 
 // `Reactor` is gRPC's, of a stream that sends a `Message`. gRPC calls the On...
@@ -67,8 +67,8 @@ inline constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
 template <typename Self, typename Reactor, typename Message>
 class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
  public:
-  // Ends the call with `why`, unless it ends already. Soon cuts off a peer that
-  // does not take the current write.
+  // Ends the call with `why`, unless it is ending. If the peer does not take
+  // the current write, the call soon ends anyway.
   void EndForGood(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
@@ -87,7 +87,7 @@ class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
       absl::MutexLock lock(&mutex_);
       writing_ = false;
       deadline_.End();
-      write_ = Message();  // A report is long, and there are many streams.
+      write_ = Message();  // Free the memory of a long report.
     }
     OnTaken(ok);
     Advance();
@@ -124,7 +124,7 @@ class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
   // The call is over; nothing is called after it.
   virtual void OnOver() {}
 
-  // Starts a due write or end. Call it whenever there may be one.
+  // Starts a write or end that is due. Call it whenever there may be one.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::function<void()> fill;
     std::optional<absl::Status> finish;
@@ -154,7 +154,7 @@ class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
 
  private:
-  // Cuts off a peer that does not take the current write.
+  // Ends the call of a peer that does not take the current write.
   void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);

@@ -28,8 +28,8 @@
 
 namespace clusterd {
 
-// Bounds on calls of a kind under way: for all users, and for one, so that no
-// user takes all of them. Safe for concurrent use.
+// Bounds open calls of a kind: for all users, and for one, so that no user
+// takes all slots. Safe for concurrent use.
 class Slots {
  public:
   // `what`: the kind in words, as in "4 calls read logs already".
@@ -51,7 +51,7 @@ class Slots {
     ++taken_[who];
     return absl::OkStatus();
   }
-  // REQUIRES: one was taken for that user.
+  // REQUIRES: a slot was taken for that user.
   void Give(const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     --all_taken_;
@@ -65,7 +65,7 @@ class Slots {
   const int of_one_;
   absl::Mutex mutex_;
   int all_taken_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, int> taken_ ABSL_GUARDED_BY(mutex_);  // None is 0.
+  std::map<std::string, int> taken_ ABSL_GUARDED_BY(mutex_);  // Absent is 0.
 };
 
 // Ends a call without a slot.
@@ -77,7 +77,7 @@ inline grpc::ServerUnaryReactor* FinishWith(
 }
 
 // The one answer to a call. It holds a slot of its user until the client has
-// all of it or has gone; it cuts off a client that does not take it
+// all of it or has left, and disconnects a client that does not take it
 // (WriteDeadline). Deletes itself when the call is done.
 class UnaryAnswer final : public grpc::ServerUnaryReactor {
  public:
@@ -153,12 +153,12 @@ class UserCalls {
   };
 
   // `service`: as call_roles.h names it. `also`: a further reason to refuse
-  // calls; null: none. The parts must outlive all calls.
+  // calls; null if there is none. The parts must outlive all calls.
   UserCalls(absl::string_view service, const ControllerParts& parts,
             std::function<absl::Status(absl::string_view call)> also = nullptr)
       : service_(service), parts_(parts), also_(std::move(also)) {}
 
-  // The calling user, if the row of `call` allows it. Refusals are audited, and
+  // The calling user, if the row of `call` allows it. A refusal is audited, and
   // logged with the address.
   absl::StatusOr<SpiffeId> Admit(
       const Context& context, absl::string_view call,
@@ -173,7 +173,7 @@ class UserCalls {
                               const google::protobuf::Message& request,
                               Slots* slots) const;
 
-  // Answers with read(user), on a thread of the pool, or on this one. `request`
+  // Answers with read(user), on a thread of the pool or on this one. `request`
   // lives as long as the call.
   template <typename Response, typename Read>
   Unary* Answer(Context* context, const char* call,
@@ -195,7 +195,7 @@ class UserCalls {
     return answer;
   }
 
-  // The same for a change: between two lines of the audit file.
+  // The same for a change, with a line of the audit file before and after it.
   template <typename Response, typename Change>
   Unary* AnswerAudited(Context* context, const char* call,
                        const google::protobuf::Message& request,
@@ -212,7 +212,7 @@ class UserCalls {
   }
 
  private:
-  // Users who may change hosts also read for that, so they go first.
+  // Users who may change hosts go first, since they also read for that.
   static WorkerPool::Place PlaceOf(const SpiffeId& user) {
     return user.role == Role::kOperator || user.role == Role::kAdmin
                ? WorkerPool::Place::kFirst

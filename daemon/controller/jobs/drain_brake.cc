@@ -82,7 +82,7 @@ void DrainBrake::KeepSoon(const FindingValue& why) {
   report.set_error(ValueText(why));
   *report.mutable_error_words() = why;
   report.set_clusterd_version(kClusterdVersion);
-  // The disk may be slow. A full pool costs only the entry, not the log line.
+  // The disk may be slow. A full pool loses only the entry, not the log line.
   parts_.pool->TryRun([parts = parts_, report = std::move(report)]() mutable {
     const absl::Status kept = parts.history->Add(RecordOfCheck(
         std::move(report), ControllerActor(parts.spec->cluster())));

@@ -25,23 +25,23 @@ struct DrainLimits {
   absl::Duration window = absl::Minutes(10);
 };
 
-// Counts in memory, from the controller's start. Safe for concurrent use.
+// Counts in memory, since the controller's start. Safe for concurrent use.
 class DrainBrake {
  public:
   // All parts must outlive it.
   DrainBrake(const ControllerParts& parts, const DrainLimits& limits)
       : parts_(parts), limits_(limits) {}
 
-  // Answers a host that is about to be failed; a yes counts once in a window. A
-  // no is logged once for each host in a window; the first is kept in the
-  // history as a check without a verdict. Does not block.
+  // Answers if a host may be failed. A yes counts once in a window. A no is
+  // logged once for each host in a window; the first is kept in the history as
+  // a check without a verdict. Does not block.
   DrainAnswer Ask(const std::string& host, const DrainQuestion& question)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   using LastTimes = std::map<std::string, absl::Time>;
 
-  // Drops times outside the window; times in the future count from now.
+  // Drops times outside the window; times in the future count as now.
   void Sweep(absl::Time now, LastTimes* times) const;
   // The hosts that may be failed in one window.
   size_t Most() const;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/words.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/process/worker_pool.h"
@@ -15,6 +16,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -107,7 +109,7 @@ TEST_F(DrainBrakeTest, TellsOfARefusalOnceForAHostAndKeepsTheFirst) {
   const HistoryEntry entry = history_->List({})->entries(0);
   EXPECT_EQ(entry.outcome(), "unknown");
   EXPECT_THAT(ValueText(entry.summary_words()),
-              HasSubstr("brake: 2 hosts failed in the last"));
+              Tells("msg-hub-drain-brake", Counted(2, "host")));
   EXPECT_THAT(ValueText(entry.summary_words()),
               HasSubstr("a person must look"));
   const std::string lines = log_.Lines();

@@ -6,14 +6,14 @@
 //                              about the same job itself, within two minutes
 //                              before or two seconds after
 //   another host               none: it is refused
-// So a broken-into host cannot make other hosts work: where a job really
+// So a compromised host cannot make other hosts work: where a job really
 // starts, its scheduler calls the hook on each of its hosts, within a second or
 // two. The others are `unknown`, with that reason. Such a verdict answers only
-// the hosts that were asked for it; a later question begins another run, in
-// which the earlier ones count. If a scheduler calls a hook on only one host
-// (LSF), a user has to ask for a verdict about all. Asking each host instead
+// the hosts that were asked for it. A later question begins another run, which
+// also asks the earlier hosts. If a scheduler calls a hook on only one host
+// (LSF), a user has to request a verdict about all. Asking each host instead
 // would not help: a host knows jobs only by its hooks, which ask here at once.
-// A prolog, which waits 8 s, has two seconds to spare beside the facts.
+// A prolog waits 8 s, which leaves two seconds besides the facts.
 #ifndef DAEMON_CONTROLLER_JOBS_JOB_ASK_H_
 #define DAEMON_CONTROLLER_JOBS_JOB_ASK_H_
 
@@ -39,24 +39,24 @@ struct JobChecksLimits {
   size_t waiting = 1'024;     // Runs that have not begun.
   size_t callers = 20'000;    // Over all runs.
   size_t begun_by_one = 256;  // Runs begun by one asker's questions.
-  // Runs begun by a host that also ask other hosts, at once.
+  // Concurrent runs begun by a host that also ask other hosts.
   size_t shared_by_host = 4;
-  // Runs that it may begin a minute.
+  // Such runs that a host may begin a minute.
   size_t begun_a_minute = 6;
   size_t begun_an_hour = 60;
-  // A run waits so long for a host to ask about its job itself, and such a
-  // question counts for so long.
+  // How long a run waits for a host to ask about its job itself, and how long
+  // such a question counts.
   absl::Duration known_wait = absl::Seconds(2);
   absl::Duration known_for = absl::Minutes(2);
-  // Runs of one user, such as a scheduler, at once, and on each host.
+  // Concurrent runs of one user, such as a scheduler: in all, and on a host.
   size_t at_once_of_user = 16;
   size_t of_host_by_user = 4;
-  // A user's calls that have not ended.
+  // A user's open calls.
   size_t callers_of_user = 4'096;
   // Bytes of the questions of open runs, for all askers and for one.
   size_t bytes = size_t{512} << 20;
   size_t bytes_of_one = size_t{64} << 20;
-  // Hooks give up long before.
+  // Hooks give up long before this.
   absl::Duration longest_wait = absl::Minutes(1);
   size_t kept = 512;
   size_t kept_bytes = size_t{64} << 20;
@@ -66,7 +66,7 @@ struct JobChecksLimits {
 // A question about a job.
 struct JobAsk {
   JobSpec job;
-  std::string job_bytes;  // Instead of the job; read if needed.
+  std::string job_bytes;  // Unparsed `job`, if set.
   RuleSelection selection;
   NetworkNamespace network_namespace;
   absl::Duration max_age;  // 0: no kept result.
@@ -85,9 +85,9 @@ struct JudgedJob {
   VerdictBytes verdict;
   absl::StatusOr<VerdictSigner> signer = absl::UnknownError("");
   absl::flat_hash_set<std::string> hosts;
-  // Those of them that did not know the job and were not asked.
+  // Hosts of the job that did not know it and were not asked.
   absl::flat_hash_set<std::string> unasked = {};
-  absl::Time began;  // All facts are from then on.
+  absl::Time began;  // All facts are newer.
 };
 
 // Narrows the order's spec and hosts to the job, and sets its hosts.

@@ -25,8 +25,8 @@ namespace {
 // Logs and histories contain ids of jobs and names of users.
 constexpr size_t kMaxNameBytes = 256;
 
-// A digest: a question about 1,152 servers is long, and all of them send it.
-// They are narrowed and checked only once.
+// A digest: a question about 1,152 servers is long, and each of them sends it.
+// It is narrowed and checked only once.
 std::string KeyOf(const JobAsk& ask) {
   const std::string selection = ask.selection.SerializeAsString();
   const std::string target = ask.network_namespace.SerializeAsString();
@@ -50,18 +50,18 @@ absl::Status CheckName(absl::string_view subject, const std::string& name) {
                          kMaxNameBytes, " printable characters");
 }
 
-// The memory of the question's run: the job, and the spec narrowed to it.
+// The memory that the question's run takes: the job, and the narrowed spec.
 size_t BytesOf(const JobAsk& ask) {
   constexpr size_t kBytesOfServer = 4096;
   return ask.job.ByteSizeLong() + ask.selection.ByteSizeLong() +
          kBytesOfServer * static_cast<size_t>(ask.job.servers_size());
 }
 
-// The addresses for a launch on the hosts.
+// Adds the hosts' addresses for a launch.
 void AddAddresses(const ClusterSpec& narrowed,
                   const std::vector<HostFacts>& facts, JobVerdict* verdict) {
   for (int i = 0; i < verdict->hosts_size(); ++i) {
-    // Both are in the order of the job.
+    // Both lists have the order of the job.
     if (i >= narrowed.servers_size() ||
         narrowed.servers(i).host() != verdict->hosts(i).host()) {
       continue;
@@ -79,7 +79,7 @@ void AddAddresses(const ClusterSpec& narrowed,
   }
 }
 
-// A host outside the job only learns that it is.
+// A host outside the job only gets the error that it is.
 absl::StatusOr<JobChecks::Result> For(
     const std::string& host, const absl::StatusOr<JobChecks::Result>& result) {
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
@@ -123,7 +123,7 @@ void JobChecks::Ask(CallId call, JobAsk ask, const Caller& caller) {
     kept = FindKeptLocked(key, ask);
     if (kept == nullptr) run = JoinLocked(key, &ask, &is_new);
     if (kept == nullptr && run.ok()) {
-      // The run must then ask that host too, or, for a user, all.
+      // The run must ask that host too; for a user, all hosts.
       held = (*run)->facts;
       (*run)->calls[call] = {caller, host, actor};
       calls_[call] = {*run, host.empty() ? actor : ""};
@@ -181,7 +181,7 @@ absl::StatusOr<JobChecks::RunPtr> JobChecks::JoinLocked(const std::string& key,
                           ask->actor);
   }
   if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
-  // The known one ended a moment ago.
+  // The known run has just ended.
   RETURN_IF_ERROR(ReadJob(ask));
   const size_t bytes = BytesOf(*ask);
   size_t waiting = 0;
@@ -273,7 +273,7 @@ JobChecks::Result JobChecks::FindKeptLocked(const std::string& key,
   }
   const auto found = kept_.find(key);
   if (found == kept_.end() || found->second.base.lock() != base) return nullptr;
-  // Negative when the clock was set back.
+  // The age is negative if the clock was set back.
   const absl::Duration age = now - found->second.result->began;
   const bool young = age >= absl::ZeroDuration() && age <= ask.max_age;
   const auto& unasked = found->second.result->unasked;
@@ -331,13 +331,13 @@ JobChecks::RunPtr JobChecks::TakeNextLocked() {
   size_t begun = absl::c_count_if(
       runs_, [](const RunPtr& run) { return run->stage == Run::kAsking; });
   absl::flat_hash_map<absl::string_view, size_t> asked;
-  absl::flat_hash_map<absl::string_view, size_t> shared;  // By host that asked.
+  absl::flat_hash_map<absl::string_view, size_t> shared;  // By asking host.
   absl::flat_hash_map<absl::string_view, size_t> of_user;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, size_t>
       asked_by;
   for (const RunPtr& run : runs_) {
     if (run->stage == Run::kPreparing || run->stage == Run::kOver) continue;
-    // Only hosts give up waiting: a user sees the place in the queue.
+    // Only hosts give up: a user sees the place in the queue.
     if (run->stage == Run::kWaiting &&
         now - run->came_at > limits_.longest_wait &&
         absl::c_all_of(run->calls, [](const auto& call) {
@@ -351,7 +351,7 @@ JobChecks::RunPtr JobChecks::TakeNextLocked() {
         ++shared[run->ask.host] > limits_.shared_by_host) {
       continue;
     }
-    // Only if one user has it alone: joined runs count by their shares.
+    // Limits runs of a single user; joined runs count by their shares.
     const std::string& actor = run->ask.actor;
     if (absl::c_all_of(run->calls, [&actor](const auto& call) {
           return call.second.host.empty() && call.second.actor == actor;
@@ -366,7 +366,7 @@ JobChecks::RunPtr JobChecks::TakeNextLocked() {
       ++of_user[actor];
       for (const auto& host : run->prepared.hosts) ++asked_by[{actor, host}];
     }
-    // Queued runs count, too: a later run never overtakes on the same host.
+    // Count queued runs too: a later run must not overtake on the same host.
     bool free = true;
     for (const std::string& host : run->prepared.hosts) {
       free &= ++asked[host] <= limits_.of_host;
@@ -414,7 +414,7 @@ void JobChecks::Conclude(const RunPtr& run,
   const Result result = Judge(*run, facts);
   {
     absl::MutexLock lock(&mutex_);
-    // With another cluster.yaml the same facts may mean something different.
+    // With another cluster.yaml the same facts may mean something else.
     if (!stopping_ && parts_.spec->spec() == run->base) {
       KeepLocked(*run, result);
     }
@@ -495,7 +495,7 @@ void JobChecks::NoteProgress(const Run& run) const {
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, call] : run.calls) {
-      // Hosts only get the end.
+      // Hosts get only the end.
       if (call.host.empty()) told.push_back(call.caller.on_progress);
     }
   }

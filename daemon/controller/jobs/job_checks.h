@@ -75,10 +75,10 @@ class JobChecks {
   CallId NewCall() ABSL_LOCKS_EXCLUDED(mutex_);
   void Ask(CallId call, JobAsk ask, const Caller& caller)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends a user's call, once, also after its end: it is not called any more,
-  // except for calls under way. A run without callers ends.
+  // Ends a user's call, also after its end. No callback is called after it,
+  // except those under way. A run without callers ends.
   void Leave(CallId call) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The progress of a user's call, until it leaves.
+  // The progress of a user's call until it leaves.
   CheckProgress ProgressOf(CallId call) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A host's question, answered once: the verdict, or the errors above;
@@ -90,14 +90,14 @@ class JobChecks {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // A question as it was resolved.
+  // A question after it was resolved.
   struct Prepared {
     std::string digest;
     std::shared_ptr<FactOrder> order;
     absl::flat_hash_set<std::string> hosts;
   };
-  // JobChecks' mutex guards all members, which the analysis cannot express; but
-  // the first ones are constant, and so is `prepared` once the run is queued.
+  // JobChecks' mutex guards all members, which the analysis cannot express. The
+  // first ones are constant, and so is `prepared` once the run is queued.
   using KnownBy = absl::flat_hash_map<std::string, absl::Time>;
   struct Run {
     std::string key;
@@ -110,7 +110,7 @@ class JobChecks {
     std::shared_ptr<FactRun> facts;  // Null: has not begun.
     bool for_user = false;           // All hosts are asked.
     KnownBy known_by;                // Hosts that asked themselves, and when.
-    // Then the hosts that have not asked are given up.
+    // When the run stops waiting for hosts that have not asked.
     absl::Time held_until = absl::InfiniteFuture();
     struct Call {
       Caller caller;
@@ -122,7 +122,7 @@ class JobChecks {
   using RunPtr = std::shared_ptr<Run>;
   struct OpenCall {
     RunPtr run;
-    std::string user;  // Empty: a host's.
+    std::string user;  // Empty for a host.
   };
   struct Kept {
     std::weak_ptr<const ClusterSpec> base;
@@ -139,7 +139,7 @@ class JobChecks {
   // These are in host_knowledge.cc. True if the run may ask the host; "": all.
   bool MayAskLocked(const Run& run, const std::string& host) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Hosts that recently asked about the same job, for a new run.
+  // For a new run: hosts that recently asked about the same job.
   KnownBy KnownByLocked(const std::string& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CountBegunLocked(const std::string& host)
@@ -148,7 +148,7 @@ class JobChecks {
   // Returns the run that the question joins; null: none.
   RunPtr FindRunLocked(const std::string& key, const JobAsk& ask) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The run that it joins, or a new one, which must be prepared.
+  // The run that the question joins, or a new one that must be prepared.
   absl::StatusOr<RunPtr> JoinLocked(const std::string& key, JobAsk* ask,
                                     bool* is_new)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -162,7 +162,7 @@ class JobChecks {
   void DropOldestLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void BeginNext() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The first that may begin, or that has waited too long; or null.
+  // The first run that may begin, or that has waited too long; or null.
   RunPtr TakeNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Begin(const RunPtr& run) ABSL_LOCKS_EXCLUDED(mutex_);
   void Conclude(const RunPtr& run, const std::vector<HostFacts>& facts)
@@ -186,10 +186,10 @@ class JobChecks {
   CallId last_call_ ABSL_GUARDED_BY(mutex_) = 0;
   // Oldest first.
   std::list<RunPtr> runs_ ABSL_GUARDED_BY(mutex_);
-  // A user's until it leaves, a host's until it is answered.
+  // A user's call until it leaves, a host's until it is answered.
   std::map<CallId, OpenCall> calls_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, size_t> calls_of_user_ ABSL_GUARDED_BY(mutex_);
-  // By host: when it began runs that ask others.
+  // When each host began runs that ask others.
   std::map<std::string, std::vector<absl::Time>> begun_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Kept> kept_ ABSL_GUARDED_BY(mutex_);
   std::list<std::string> kept_order_ ABSL_GUARDED_BY(mutex_);  // Oldest first.

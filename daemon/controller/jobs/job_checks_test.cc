@@ -18,6 +18,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -34,9 +35,7 @@ class JobChecksTest : public testing::Test {
     history_ = OpenStore(NewStateFolder(), {});
     const std::string path = absl::StrCat(testing::TempDir(), "/desk.yaml");
     std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
-    auto spec = SpecHolder::Open(path, "test", &scheduler_);
-    ASSERT_TRUE(spec.ok()) << spec.status();
-    spec_ = *std::move(spec);
+    spec_ = SpecHolder::Open(path, "test", &scheduler_).value();
     const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
                                 &pool_,      &log_,          &hosts_};
     desk_ = std::make_unique<JobChecks>(
@@ -437,7 +436,6 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   // A complete result answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
-
   Ask(JobOf("b", 3), "server0");
   EXPECT_THAT(Asked(), ElementsAre(2, 1, 1));
   AnswerFacts(0);
@@ -464,7 +462,7 @@ TEST_F(JobChecksTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(refused(++job)) << i;
   EXPECT_TRUE(refused(++job));
   EXPECT_THAT(answers_[0].error().message(),
-              HasSubstr("6 a minute and 60 an hour"));
+              Tells("msg-hub-job-checks-of-host", kAny, 6, 60));
   EXPECT_FALSE(refused(job, "server1")) << "of another host";
   answers_.clear();
   for (int i = 0; i < 20; ++i) Ask(Job(absl::StrCat("own", i)));

@@ -41,11 +41,11 @@
 
 namespace clusterd {
 
-// The hosts on which each rule newly fails, not yet sent; "": the cluster.
+// The hosts on which each rule newly fails, not yet sent; "" is the cluster.
 using NewFailures = std::map<std::string, std::vector<std::string>>;
 
-// A new verdict of a scheduled check, or failures that started under the same
-// one, and the JSON for notifiers:
+// A new verdict of a scheduled check, or failures that began under the same
+// verdict, and the JSON for notifiers:
 //   {"schema_version":1, "cluster":"demo", "schedule":"links",
 //    "run_id":"3fa2c4d5e6f70812", "verdict_before":"pass", "verdict":"fail",
 //    "summary":"2 failed, 8 passed; 2 worse; new: link on node[01-02]",
@@ -59,19 +59,19 @@ struct VerdictNews {
   ReportDiff diff;
 };
 
-// "schedule links: fail, was pass (check 3fa2c4d5e6f70812)", for logs; with
-// "new: link on node[01-02]" instead of an equal verdict before.
+// "schedule links: fail, was pass (check 3fa2c4d5e6f70812)", for logs. If the
+// verdict is the same, "new: link on node[01-02]" instead of the earlier one.
 std::string NewsText(const VerdictNews& news);
 
-// On one line, only with hosts of the report that do not pass.
+// JSON on one line, only with hosts of the report that do not pass.
 std::string NewsJson(VerdictNews news);
 
-// Wakes threads in poll() at a controller's stop. Safe for concurrent use.
+// Wakes threads in poll() when a controller stops. Safe for concurrent use.
 class StopSignal {
  public:
   // Makes fd() readable; it is never read.
   void Set() const { eventfd_write(fd(), 1); }
-  // -1 if descriptors have run out: then it wakes no thread.
+  // -1 if descriptors ran out: then it wakes no thread.
   int fd() const { return fd_.get(); }
 
  private:
@@ -86,13 +86,13 @@ class NewsSender {
       : scheduler_(scheduler), log_(log) {}
   ~NewsSender() { Stop(); }
 
-  // Notifies `spec.notify` from now on; nothing is sent before.
+  // Notifies `spec.notify` from now on; nothing is sent before this call.
   void ReadSpec(const ClusterSpec& spec) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Notifies all. Makes the JSON, so it takes long for a large report.
+  // Notifies all. It makes the JSON, which takes long for a large report.
   void Send(VerdictNews news) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends running notifiers; starts no more.
+  // Ends running notifiers, and starts no others.
   void Stop();
 
  private:
@@ -110,17 +110,17 @@ class NewsSender {
     NotifiedPtr waiting;  // Null: nothing.
     size_t tries = 0;
     absl::Time began;      // The first one.
-    bool is_gone = false;  // cluster.yaml lacks its notifier.
+    bool is_gone = false;  // No longer in cluster.yaml.
   };
 
-  // Adds a lane that this begins to `begun`, for TellSoon.
+  // Gives it news; adds a lane that this begins to `begun`, for TellSoon.
   void GiveLocked(const Notifier& to, const NotifiedPtr& told,
                   std::vector<std::string>* begun)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Sends the current news, or waits, and then the next.
+  // Sends the lane's current news, or waits; then sends the next.
   void TellNext(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
-  // When its notifier is free for the lane.
+  // Sends once its notifier is free for the lane.
   void TellSoon(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndTurn(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
   void LogResult(const Notifier& to, const Notified& told,
@@ -131,19 +131,19 @@ class NewsSender {
   const StopSignal stop_;
   const CallbackGate gate_;
   absl::Mutex mutex_;
-  // By their content.
+  // Keyed by their content.
   std::map<std::string, Notifier> notify_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Lane> lanes_ ABSL_GUARDED_BY(mutex_);
-  // By notifier: the lanes that wait while another one is sent.
+  // By notifier: the lanes that wait while another one is being sent.
   std::map<std::string, std::deque<std::string>> turns_ ABSL_GUARDED_BY(mutex_);
-  // One thread for each possible notifier: a hanging one delays no other.
+  // One thread for each possible notifier: one that hangs delays no other.
   WorkerPool pool_{16, 4096};  // Last: its threads use the rest.
 };
 
 // Runs the program of a notifier, which reads the news on its standard input.
-// They are whole in memory before it starts, so that a program that does not
-// read them blocks nothing.
+// All of the news is in memory before it starts, so that a program that does
+// not read blocks nothing.
 //
 // Returns the first line of its output, on either stream, fit for a log. It
 // runs in "/", as our own user, with nothing inherited and only PATH and LC_ALL

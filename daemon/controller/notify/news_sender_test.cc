@@ -9,7 +9,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -23,6 +22,8 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -33,12 +34,6 @@ using ::testing::SizeIs;
 
 // A notifier's deadline that never expires in a test.
 constexpr uint32_t kLongMs = 3'600'000;
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // A program that keeps its input and exits with each status in turn, then
 // always with the last one. "wait": it hangs until Release.
@@ -72,7 +67,7 @@ class Program {
   std::vector<std::string> runs() const {
     std::vector<std::string> runs;
     while (std::filesystem::exists(absl::StrCat(folder_, runs.size()))) {
-      runs.push_back(ReadFile(absl::StrCat(folder_, runs.size())));
+      runs.push_back(TextOfFile(absl::StrCat(folder_, runs.size())));
     }
     return runs;
   }
@@ -127,7 +122,7 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
   ASSERT_TRUE(
       log_.WaitFor("schedule links: fail, was pass (check 0123456789abcdef): "
                    "notified /bin/sh: paged"));
-  const std::string text = ReadFile(file);
+  const std::string text = TextOfFile(file);
   google::protobuf::Struct json;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(text, &json).ok())
       << text;
@@ -311,7 +306,7 @@ TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   Send(program.spec(), FailNews());
   program.WaitForRuns(1);
   sender_.Stop();
-  EXPECT_THAT(log_.Lines(), HasSubstr("the controller is stopping"));
+  EXPECT_THAT(log_.Lines(), Tells("msg-hub-stopping"));
 }
 
 // The command lines of all processes on this machine.
@@ -322,7 +317,7 @@ std::string AllCommandLines() {
        std::filesystem::directory_iterator("/proc", error)) {
     int pid;
     if (absl::SimpleAtoi(entry.path().filename().string(), &pid)) {
-      all += ReadFile(entry.path() / "cmdline");
+      all += TextOfFile(entry.path() / "cmdline");
     }
   }
   return all;

@@ -27,9 +27,9 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr size_t kKeptOutput = 4096;
-// After SIGKILL; a process that the kernel still holds then is left behind.
+// The wait after SIGKILL; a process that the kernel still holds is left behind.
 constexpr absl::Duration kReapGrace = absl::Seconds(1);
-// The interval of checks if the kernel cannot report a child's end through a
+// How often to check if the kernel cannot report a child's end through a
 // descriptor (before Linux 5.3).
 constexpr absl::Duration kAskStep = absl::Milliseconds(10);
 
@@ -37,7 +37,7 @@ absl::Status NothingToHave(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
 }
 
-// An unnamed file with `text`, at its beginning.
+// An unnamed file with `text`, positioned at its start.
 absl::StatusOr<OwnedFd> FileOf(absl::string_view text) {
   OwnedFd file(memfd_create("news", MFD_CLOEXEC));
   if (file.get() < 0) return NothingToHave("memory");
@@ -105,7 +105,7 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& argv, int input,
   return pid;
 }
 
-// Reads available output; keeps its beginning.
+// Reads the available output, and keeps its beginning.
 void ReadSome(int fd, std::string* output) {
   char buffer[4096];
   ssize_t got;
@@ -127,7 +127,7 @@ bool HasExited(pid_t pid) {
 
 enum class Ended { kItself, kDeadline, kStop };
 
-// Follows the child until one of these happens.
+// Watches the child until one of these happens.
 Ended Follow(pid_t pid, int output, int stop, absl::Duration deadline,
              std::string* text) {
   const OwnedFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -148,11 +148,11 @@ Ended Follow(pid_t pid, int output, int stop, absl::Duration deadline,
   return Ended::kItself;
 }
 
-// Its exit status as waitpid returns it; nullopt: it still runs.
+// Its exit status from waitpid; nullopt if it still runs.
 std::optional<int> Reap(pid_t pid) {
   int status = 0;
   const auto end = Steady::now() + absl::ToChronoNanoseconds(kReapGrace);
-  // Checks at least once, however late: most children have ended already.
+  // Checks at least once, however late: most children have already ended.
   while (true) {
     const bool last = Steady::now() >= end;
     const pid_t got = waitpid(pid, &status, WNOHANG);
@@ -179,7 +179,7 @@ absl::StatusOr<std::string> RunNotifierCommand(
   written = OwnedFd();
   std::string text;
   const Ended ended = Follow(pid, output.get(), stop, deadline, &text);
-  // Also kills its children; its group id stays valid until it is reaped.
+  // Also kills its children: the group id is valid until the child is reaped.
   kill(-pid, SIGKILL);
   const std::optional<int> status = Reap(pid);
   ReadSome(output.get(), &text);

@@ -22,10 +22,10 @@ namespace {
 
 constexpr int kToldAtSight = 3;
 
-// Leaves most of the hosts' time for manual checks.
+// Leaves most of the hosts' time to manual checks.
 constexpr size_t kAtOnce = 2;
 constexpr absl::Duration kMayNotBeTold = absl::Minutes(10);
-// Checks to recall at a restart: more than begin within kMayNotBeTold, and how
+// Checks recalled at a restart, more than begin within kMayNotBeTold; and how
 // many earlier reports, which may be large, are read for the sent state.
 constexpr size_t kRecalled = 32;
 constexpr size_t kMostRead = 8;
@@ -76,7 +76,7 @@ Verdicts VerdictsOf(const Report& report) {
     if (absl::c_linear_search(NetworkRules(), result.rule())) continue;
     verdicts.without_network = WorseState(verdicts.without_network, state);
   }
-  // It is worse than all rules if a finding could not be judged.
+  // The verdict is worse than all rules if a finding could not be judged.
   const State verdict = KnownState(report.verdict());
   if (verdict != of_rules) verdicts.all = WorseState(verdicts.all, verdict);
   return verdicts;
@@ -139,7 +139,7 @@ News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
     if (fails || is_judged) {
       const News own = watch.See(VerdictsOfFailure(failure.first, fails),
                                  look.began, look.ended);
-      // A fix is not news, but takes a second look as well.
+      // A fix is not news, but needs a second check to confirm it, too.
       if (fails || own == News::kLookAgain) news = std::max(news, own);
     }
     it = !fails && watch.IsQuiet(look.began) ? failures_.erase(it)
@@ -180,7 +180,7 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
       }
       all_.push_back(one);
       if (one->check.SerializeAsString() == check.SerializeAsString()) continue;
-      // A running check of the old form ends as such.
+      // A running check of the old schedule ends as such.
       CancelTimersLocked(one.get());
       one->check = check;
       recalled.push_back(one);
@@ -227,7 +227,7 @@ std::shared_ptr<const Report> CheckSchedule::Read(
 
 void CheckSchedule::LogUnread(const std::string& name,
                               const absl::Status& status) const {
-  // A closed one was logged when it was opened.
+  // A closed history was logged when it was opened.
   if (absl::IsFailedPrecondition(status)) return;
   parts_.log->Warning("schedule ", name,
                       ": the check before cannot be read: ", status.message());
@@ -242,15 +242,15 @@ ReportWatch CheckSchedule::WatchOf(
     ++at;
   }
   const size_t sure = at;
-  // Read back to a check whose verdict was sent in any case, and replay the
-  // later ones. Without such a check the sent verdict was PASS.
+  // Read back to a check whose verdict was certainly sent, and replay the later
+  // ones. If there is no such check, the sent verdict was PASS.
   ReportWatch watch;
   std::vector<ScheduleLook> looks;
   for (; at < newest.size() && looks.size() < kMostRead; ++at) {
     const std::shared_ptr<const Report> report = Read(newest[at]);
     if (report == nullptr) break;
     const ScheduleLook look = KeptLook(*report);
-    // The history drops some equal ones.
+    // Checks are missing in between: the history drops equal ones.
     bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
     const size_t later = looks.size();
     was_told |= later >= 2 &&
@@ -271,7 +271,7 @@ ReportWatch CheckSchedule::WatchOf(
   for (auto look = looks.rbegin(); look != looks.rend(); ++look) {
     watch.See(*look);
   }
-  // Later news may have been sent as well, and is sent again.
+  // Later news may also have been sent; it is sent again.
   ReportWatch sent = watch;
   for (size_t i = sure; i > 0; --i) {
     if (const auto report = Read(newest[i - 1])) sent.See(KeptLook(*report));
@@ -305,7 +305,7 @@ void CheckSchedule::Recall(const ScheduledPtr& one, absl::Duration settle) {
     one->newest = std::move(now);
     one->watch = watch;
   }
-  // The spec was re-read meanwhile: then that call arms it.
+  // If the spec was re-read meanwhile, that call arms it.
   if (one->gone || one->timer != 0) return;
   const absl::Duration most = std::min(EveryOf(one->check), kMostJitter);
   ArmLocked(one, settle + absl::Uniform(random_, 0.0, 1.0) * most);
@@ -410,7 +410,7 @@ absl::Status CheckSchedule::Begin(const ScheduledPtr& one,
   order->actor = ControllerActor(parts_.spec->cluster());
   order->spec = parts_.spec->spec();
   order->started_at = parts_.scheduler->Now();
-  // The spec may be newer; re-reading it will update the schedule.
+  // The spec may be newer; the re-read will update the schedule.
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, check.hosts()));
   RETURN_IF_ERROR(ValidateSelection(check.selection()));
   order->selection = check.selection();
@@ -503,7 +503,7 @@ void CheckSchedule::Finish(const ScheduledPtr& one) {
   BeginDue();
 }
 
-// A cancel and the run's end may both call this.
+// A cancel and the end of the run may both call this.
 void CheckSchedule::EndLocked(Scheduled* one) {
   one->run = nullptr;
   if (std::exchange(one->running, false)) --at_once_;

@@ -1,6 +1,6 @@
 // Runs the checks of `schedule` in cluster.yaml under the controller's SPIFFE
-// id. It keeps each in the history with the changes since the one before, and
-// reports news of its verdict and of failures that start.
+// id. It keeps each in the history with the changes since the previous one, and
+// reports news: another verdict, or failures that began.
 //
 //   one schedule          one check at a time; a check that comes due while it
 //                         runs is left out
@@ -82,16 +82,16 @@ class VerdictWatch {
 
   // Adds a look from `began` to `ended`; looks do not overlap.
   News See(const Verdicts& seen, absl::Time began, absl::Time ended);
-  // PASS before the first one is sent.
+  // PASS before the first verdict is sent.
   State told() const { return told_.all; }
-  // True if earlier looks cannot affect a look at that time.
+  // True if earlier looks cannot affect one that begins at that time.
   bool IsQuiet(absl::Time at) const {
     return told_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
   }
 
  private:
   Verdicts told_;
-  // When a look last differed from `told`, and whether it was better.
+  // When a look last differed from `told`, and if it was better.
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
   int in_a_row_ = 0;  // Consecutive looks that differed from `told`.
@@ -105,25 +105,25 @@ struct ScheduleLook {
   Verdicts verdicts;
   // Failures. A host without facts fails host-identity.
   Failures failing;
-  // Rules that could not be judged; an empty rule: none on that host.
+  // What could not be judged: a rule, or all rules on a host if it is empty.
   Failures unjudged;
   absl::Time began, ended;
 };
 ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended);
 
 // Watches the verdict, and each failure as a verdict of its own. A sent failure
-// is new again once it was seen fixed; unjudged is not fixed.
+// is new again once it was seen fixed; an unjudged one is not fixed.
 class ReportWatch {
  public:
-  // Unless `told` is null, all of it was sent.
+  // Assumes that all of `told` was sent, unless it is null.
   explicit ReportWatch(const ScheduleLook* told = nullptr) {
     if (told != nullptr) MarkTold(*told);
   }
 
-  // Looks do not overlap. For news, sets `started`, unless null, to the
+  // Looks do not overlap. If there is news, sets `started`, unless null, to the
   // failures that were not sent yet.
   News See(const ScheduleLook& look, NewFailures* started = nullptr);
-  // UNKNOWN from Doubt on until the next news: another may have been sent.
+  // UNKNOWN after Doubt until the next news: another may have been sent.
   State told() const { return in_doubt_ ? UNKNOWN : verdict_.told(); }
   void Doubt() { in_doubt_ = true; }
 
@@ -161,7 +161,7 @@ class CheckSchedule {
   // Sorted as in cluster.yaml.
   std::vector<ClusterNow::ScheduleNow> Now() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Begins and sends nothing after it returns. Not to be called in a callback.
+  // Nothing begins or is sent after it returns. Not to be called in a callback.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -170,14 +170,14 @@ class CheckSchedule {
     bool gone = false;  // Removed from cluster.yaml.
     Scheduler::TimerId timer = 0;
     absl::Time next_at;
-    Scheduler::TimerId look = 0;  // Also: a second look, or a retry.
+    Scheduler::TimerId look = 0;  // Or a second check, or a retry.
     bool due = false;
     absl::Time due_since;
     bool wait_logged = false;
     bool running = false;
     std::shared_ptr<FactRun> run;
     ReportWatch watch;
-    // The result of Now(), except next_at_ms.
+    // What Now() returns, except next_at_ms.
     std::shared_ptr<const ClusterNow::ScheduleNow> newest;
     // The previous report, if the history could not keep it.
     std::shared_ptr<const Report> unkept;
@@ -203,7 +203,7 @@ class CheckSchedule {
                 const ScheduledCheck& check,
                 const std::vector<HostFacts>& facts)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Compares it with the previous one and keeps it.
+  // Compares the record with the previous one, and keeps it.
   ReportDiff Keep(const ScheduledPtr& one, HistoryRecord* record)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -213,7 +213,7 @@ class CheckSchedule {
   // Null if it is missing or unreadable.
   std::shared_ptr<const Report> Read(const HistoryEntry& entry) const;
   void LogUnread(const std::string& name, const absl::Status& status) const;
-  // Restores the sent state from these, newest first, and unconfirmed changes.
+  // Restores from these, newest first, what was sent and what is unconfirmed.
   ReportWatch WatchOf(const std::vector<HistoryEntry>& newest) const;
 
   const ControllerParts parts_;

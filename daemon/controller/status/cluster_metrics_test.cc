@@ -188,8 +188,7 @@ TEST(ClusterMetricsTest, CountsWhatIsWaivedByRule) {
   report->add_rules()->set_rule("mtu");
   ClusterNumbers numbers;
   numbers.newest = report;
-  const std::string text = ClusterMetrics(numbers);
-  EXPECT_THAT(text,
+  EXPECT_THAT(ClusterMetrics(numbers),
               AllOf(HasSubstr("clusterd_waived_findings{rule=\"link\"} 1\n"),
                     Not(HasSubstr("clusterd_waived_findings{rule=\"mtu\""))));
 }

@@ -35,7 +35,7 @@ constexpr int kBacklog = 512;
 constexpr absl::Duration kTick = absl::Seconds(1);
 // The tick while other connections wait.
 constexpr absl::Duration kFullTick = absl::Milliseconds(50);
-// The time for a handshake and a request.
+// How long a handshake and a request may take.
 constexpr absl::Duration kTimeToAsk = absl::Milliseconds(500);
 
 // Empty: the connection has ended.
@@ -89,7 +89,7 @@ absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
 }
 
 // "127.0.0.1", "[::1]" and "localhost", with any port. A web site could resolve
-// its own name to here, and a browser would send that name.
+// its own name to this machine, and a browser would send that name.
 bool OwnsName(const std::string& host) {
   if (absl::EqualsIgnoreCase(host, "localhost")) return true;
   sockaddr_storage unused = {};
@@ -141,8 +141,8 @@ absl::StatusOr<TlsContext> MakeServerContext(const TlsPem& pem) {
   }
   SSL_CTX_set_verify(context.get(),
                      SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-                     // OpenSSL's verdict: its own callback rejects ended
-                     // certificates of hosts (AdmitEndedCertificates).
+                     // OpenSSL's own verdict: rejects ended certificates of
+                     // hosts, unlike gRPC's port (AdmitEndedCertificates).
                      [](int is_good, X509_STORE_CTX*) { return is_good; });
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET |
@@ -151,7 +151,7 @@ absl::StatusOr<TlsContext> MakeServerContext(const TlsPem& pem) {
   return context;
 }
 
-// The client's certificate, PEM; empty: it has shown none.
+// The client's certificate, PEM; empty if it has shown none.
 std::string PeerCertificate(const SSL* connection) {
   const Owned<X509> shown(SSL_get1_peer_certificate(connection));
   const bool is_good =
@@ -182,7 +182,7 @@ HttpServer::HttpServer(const HttpServerOptions& options,
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     const HttpServerOptions& options, std::map<std::string, HttpPage> pages,
     Admit admit) {
-  // Otherwise strangers could cause lines on standard error.
+  // Strangers could cause lines on standard error.
   event_set_log_callback([](int, const char*) {});
   std::unique_ptr<HttpServer> server(
       new HttpServer(options, std::move(pages), std::move(admit)));
@@ -202,7 +202,7 @@ HttpServer::~HttpServer() {
   } else {
     EndAll();
   }
-  // The pools wake the loop, so end them before it.
+  // The pools wake the loop, so they end first.
   pool_.reset();
   apart_.reset();
   event_base_free(base_);
@@ -240,8 +240,8 @@ absl::Status HttpServer::Listen() {
   getsockname(evconnlistener_get_fd(listener_),
               reinterpret_cast<sockaddr*>(&bound), &bound_size);
   port_ = ntohs(PortOf(&bound));
-  // Descriptors ran out: it would report the same connection at once. The port
-  // of hosts and users logs it.
+  // No descriptors are left, and it would report the same connection at once.
+  // The port of hosts and users logs that.
   evconnlistener_set_error_cb(listener_, [](evconnlistener* listener, void*) {
     evconnlistener_disable(listener);
   });
@@ -319,9 +319,9 @@ bufferevent* HttpServer::NewConnection() {
                                                 BUFFEREVENT_SSL_ACCEPTING,
                                                 BEV_OPT_CLOSE_ON_FREE)
                : bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
-  // evhttp then makes a plain one, whose requests show no certificate.
+  // evhttp then makes a plain connection, whose requests have no certificate.
   if (made == nullptr) return nullptr;
-  // It still reads for a moment after evhttp has released it.
+  // The connection is read for a moment after evhttp has released it.
   bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
   bufferevent_incref(made);
   connections_.push_back(
@@ -378,13 +378,13 @@ void HttpServer::EndUnfinished() {
   const bool others_wait = !has_room_soon &&
                            connections_.size() >= options_.connections &&
                            poll(&others, 1, 0) > 0;
-  // Several at once, since new ones get in only two ticks later.
+  // End several at once, since new ones are admitted only two ticks later.
   size_t wanted = others_wait ? 1 + options_.connections / 8 : 0;
   const auto old =
       std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
   for (Connection* const each : unfinished) {
-    // A connection with time left protects those behind it, too: connections
-    // without a handshake go before others.
+    // Stop at a connection with time left. It protects those behind it:
+    // connections without a handshake come first.
     if (each->since >= old) wanted = 0;
     const bool makes_room = wanted > 0;
     size_t& beside = of_network[each->network];
@@ -454,7 +454,7 @@ void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
       {"Cache-Control", "no-store"},
       {"X-Content-Type-Options", "nosniff"},
       {"Referrer-Policy", "no-referrer"},
-      // The page itself has its other policies.
+      // The page has its other policies itself.
       {"Content-Security-Policy", "frame-ancestors 'none'"},
   };
   for (const auto& [name, value] : fields) {
@@ -472,7 +472,7 @@ void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
       delete held;
     }
   }
-  // libevent has the reason phrases of the others.
+  // libevent knows the reason phrases of other codes.
   evhttp_send_reply(request, answer.code,
                     answer.code == 421 ? "Misdirected Request" : nullptr, body);
   if (body != nullptr) evbuffer_free(body);

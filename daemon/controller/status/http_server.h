@@ -87,7 +87,7 @@ using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
 
 class HttpServer {
  public:
-  // Admits a holder of this certificate of the CA; the client gets the error.
+  // Admits the holder of a certificate of the CA; the client gets the error.
   using Admit = std::function<absl::Status(const std::string& pem,
                                            const std::string& peer)>;
 
@@ -105,10 +105,10 @@ class HttpServer {
  private:
   using Id = uint64_t;
   struct Connection {
-    bufferevent* events;  // Our own reference: shows its end.
+    bufferevent* events;  // Owned reference: shows its end.
     std::chrono::steady_clock::time_point since;
     std::string network;     // Peer's network.
-    bool has_asked = false;  // For its first page.
+    bool has_asked = false;  // Requested a page.
     bool is_ended = false;   // Shut; evhttp frees it.
   };
 
@@ -119,7 +119,7 @@ class HttpServer {
   // All of these run on the loop's thread.
   void Run();
   bufferevent* NewConnection();
-  // Frees ended connections, ends too old ones, and accepts if there is room.
+  // Frees ended connections, ends old ones, and accepts if there is room.
   void Sweep();
   // Ends connections that have not sent a request.
   void EndUnfinished();
@@ -129,7 +129,7 @@ class HttpServer {
                 void (*run)(int fd, short what, void* self));
   absl::Status WhyRefused(evhttp_request* request);
   void Reply(evhttp_request* request, const HttpAnswer& answer);
-  // Closes all, also the port; without a thread, on the constructing one.
+  // Closes connections and port; on the constructing thread if it is alone.
   void EndAll();
   void TakeAnswers() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -21,6 +21,7 @@
 #include "tests/support/http/http_client.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -47,9 +48,7 @@ std::unique_ptr<HttpServer> Serve(
     std::map<std::string, HttpPage> pages = {},
     HttpServer::Admit admit = &AdmitAll) {
   pages["/hello"] = {[] { return TextAnswer(200, "hello"); }};
-  auto server = HttpServer::Start(options, std::move(pages), std::move(admit));
-  EXPECT_TRUE(server.ok()) << server.status();
-  return server.ok() ? *std::move(server) : nullptr;
+  return HttpServer::Start(options, std::move(pages), std::move(admit)).value();
 }
 
 size_t OpenDescriptors() {
@@ -147,7 +146,6 @@ TEST(HttpServerTest, EndsWhoSaysNothingAndWhoIsSlow) {
   const auto impatient = Serve(options);
   HttpClient silent(impatient->port());
   EXPECT_EQ(silent.ReadToEnd(), "");
-
   // Bytes come all the while, so that only its whole time ends this one.
   options.silence = absl::Hours(1);
   options.longest = absl::Seconds(1);
@@ -274,10 +272,9 @@ TEST(HttpServerTest, ListensOnAddressesAloneAndSaysWhyNot) {
         "127.0.0.1:99999"}) {
     HttpServerOptions options;
     options.listen = listen;
-    const auto server = HttpServer::Start(options, {}, &AdmitAll);
-    EXPECT_TRUE(absl::IsInvalidArgument(server.status())) << listen;
-    EXPECT_THAT(std::string(server.status().message()),
-                HasSubstr("--status-listen"));
+    EXPECT_THAT(
+        HttpServer::Start(options, {}, &AdmitAll),
+        Fails(absl::StatusCode::kInvalidArgument, HasText("--status-listen")));
   }
   const auto first = Serve();
   HttpServerOptions options;

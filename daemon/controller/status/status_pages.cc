@@ -51,7 +51,7 @@ void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
   }
 }
 
-// The distance from PASS; a host missing in the newest check is unknown.
+// The distance from PASS; a host that the newest check lacks is unknown.
 int NumberOf(State state) {
   switch (state) {
     case PASS:
@@ -87,7 +87,7 @@ void AddHostStates(const ClusterNumbers& numbers, MetricsText* text) {
 }
 
 // The number of hosts in each state by this rule. A finding about the cluster
-// counts for all of them.
+// counts for all hosts.
 std::map<State, int> HostsByState(const RuleResult& rule, int hosts) {
   std::map<State, int> counts;
   if (rule.state() == SKIPPED) {
@@ -113,7 +113,7 @@ void AddRules(const Report& report, MetricsText* text) {
   for (const RuleResult& rule : report.rules()) {
     if (rule.not_run()) continue;
     std::map<State, int> counts = HostsByState(rule, report.hosts_size());
-    for (const auto& [state, name] : MetricStates()) {
+    for (const auto& [state, name] : kMetricStates) {
       text->Add(counts[state], {{"rule", rule.rule()}, {"state", name}});
     }
   }
@@ -139,7 +139,7 @@ void AddRules(const Report& report, MetricsText* text) {
           1000);
 }
 
-// The earliest end among those that need an administrator.
+// The earliest end among certificates that need an administrator.
 std::optional<absl::Time> FirstHostToEnd(const ClusterNumbers& numbers) {
   std::optional<absl::Time> first;
   for (const HostEntry& host : numbers.hosts) {

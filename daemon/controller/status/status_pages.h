@@ -30,23 +30,23 @@
 namespace clusterd {
 
 // The metrics for Prometheus: verdicts, not device counters. Only hosts of the
-// spec have a series, so that strangers cannot make one; all other series are
-// by rule, state or kind. `deploy/monitoring` uses each of them. Counters begin
-// at zero with the controller. Pure.
+// spec have a series, so that strangers cannot create one; all other series are
+// by rule, state or kind. `deploy/monitoring` uses each of them. Counters are
+// zero at the controller's start. Pure.
 struct ClusterNumbers {
-  // As AttachedHosts::Entries has them.
+  // As AttachedHosts::Entries returns them.
   std::vector<HostEntry> hosts;
-  // By name: detached or drifted ones cause no alert.
+  // Names of hosts in maintenance: detached or drifted ones cause no alert.
   std::set<std::string> in_maintenance;
   // The newest check of the whole cluster; null: none yet.
   std::shared_ptr<const Report> newest;
   // Ended runs by outcome, as ClusterChanges::Ended.
   std::map<std::string, uint64_t> applies;
   Histogram attach_waits{{}};
-  // The ends of the controller's own: "controller", "ca", "issuing-ca".
+  // When the controller's own end: "controller", "ca", "issuing-ca".
   std::vector<std::pair<std::string, absl::Time>> certificate_ends;
   absl::Time now;
-  // A host that renews here is late with so little of its certificate left.
+  // The remaining life from which a host that renews here is late.
   absl::Duration late_renewal;
 };
 
@@ -59,7 +59,7 @@ struct StatusSources {
   std::function<std::shared_ptr<const Report>()> newest;
   std::function<absl::StatusOr<std::string>(const Report& report)> html;
   std::vector<WatchdogPart> parts;
-  // The time for parts to answer, and how long an answer is reused.
+  // How long parts have to answer, and how long an answer is reused.
   absl::Duration patience = absl::Seconds(1);
 };
 

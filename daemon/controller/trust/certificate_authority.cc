@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// X.520 bounds a common name; ours is never used.
+// The longest common name in X.520; nothing here uses it.
 constexpr size_t kMaxCommonName = 64;
 constexpr int kSerialBits = 127;
 
@@ -27,7 +27,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   return ReadRegularFile(path, kMaxPemBytes, S_IRWXG | S_IRWXO, "0600");
 }
 
-// Valid from `from` to `to`, of the subject `issuer`.
+// Sets the validity from `from` to `to`, and the issuer's name `issuer`.
 bool SetBasics(X509* certificate, const X509_NAME* issuer, absl::Time from,
                absl::Time to) {
   // Serials are positive and have the full length.
@@ -98,7 +98,7 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   authority->not_after_ =
       TimeOf(X509_get0_notAfter(authority->certificate_.get()))
           .value_or(absl::InfinitePast());
-  // Without the rest of the file.
+  // Ignores the rest of the file.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
   for (const NamedCertificate& root : SplitCertificates(roots)) {
     authority->roots_pem_.append(root.pem);
@@ -151,7 +151,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
                    "critical,digitalSignature") &&
       AddExtension(leaf.get(), issuer, NID_ext_key_usage, "clientAuth") &&
       AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
-      // A valid id cannot add a second name to this text.
+      // A valid id has no character that would add a second name.
       ParseSpiffeId(uri).ok() &&
       AddExtension(leaf.get(), issuer, NID_subject_alt_name,
                    absl::StrCat("URI:", uri)) &&

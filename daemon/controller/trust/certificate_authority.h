@@ -26,7 +26,7 @@ struct x509_st;
 
 namespace clusterd {
 
-// A host's clock may be so late and the host still takes a new certificate.
+// How late a host's clock may be for the host to accept a new certificate.
 inline constexpr absl::Duration kClockAllowance = absl::Minutes(5);
 // The longest root.crt: each joining host gets it in one packet with the
 // bundles (enrolment_process.h).
@@ -52,7 +52,7 @@ class CertificateAuthority {
                                     absl::string_view public_key_der,
                                     absl::Time now, absl::Duration life) const;
 
-  // True if this intermediate signed the first certificate of the text.
+  // True if this intermediate signed the first certificate in the text.
   bool HasIssued(absl::string_view certificate_pem) const;
 
   // FailedPrecondition if the newest bundle is not of `cluster`, or if hosts
@@ -63,11 +63,11 @@ class CertificateAuthority {
   const std::string& intermediate_pem() const { return intermediate_pem_; }
   // All roots of the file.
   const std::string& roots_pem() const { return roots_pem_; }
-  // All bundles, unverified; empty: there are none.
+  // All bundles, unverified; empty if there are none.
   const std::string& root_bundles() const { return root_bundles_; }
   uint64_t newest_bundle() const { return newest_bundle_.number; }
   // "sha256:" and the digest of the public key of the root that issued the
-  // intermediate: the value that hosts are given to expect.
+  // intermediate: the value that joining hosts must expect.
   const std::string& ca_hash() const { return ca_hash_; }
   absl::Time not_after() const { return not_after_; }
 

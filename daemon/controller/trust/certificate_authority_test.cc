@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,11 +13,11 @@
 #include "openssl/pem.h"
 #include "openssl/x509v3.h"
 #include "tests/support/config/ca_dir.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const SpiffeId kHost{"demo", IdentityKind::kHost, "node07", Role::kViewer};
@@ -27,46 +26,46 @@ std::string PublicKeyOf(const std::string& key_pem) {
   return ReadSigningRequest(*MakeSigningRequest(key_pem))->public_key_der;
 }
 
+absl::StatusOr<std::unique_ptr<CertificateAuthority>> Open(
+    const std::string& folder, absl::Time now = absl::Now()) {
+  return CertificateAuthority::Open(folder, now);
+}
+
 TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
   const auto root = TestAuthority::Create();
   const absl::Time now = absl::Now();
-  const auto authority = CertificateAuthority::Open(MakeCaDir(*root), now);
-  ASSERT_TRUE(authority.ok()) << authority.status();
+  const auto authority = Open(MakeCaDir(*root), now).value();
   const std::string key = *MakePrivateKey();
   const auto leaf =
-      (*authority)->Issue(kHost, PublicKeyOf(key), now, absl::Hours(48));
-  ASSERT_TRUE(leaf.ok()) << leaf.status();
-  const auto info = ParseCertificate(*leaf);
-  ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_EQ(info->id.ToString(), "spiffe://demo/host/node07");
-  EXPECT_EQ(info->spki_sha256, SpkiOfPrivateKey(key));
-  EXPECT_EQ(info->serial.size(), 32u);
-  EXPECT_LT(absl::AbsDuration(info->not_before - (now - kClockAllowance)),
+      authority->Issue(kHost, PublicKeyOf(key), now, absl::Hours(48)).value();
+  const auto info = ParseCertificate(leaf).value();
+  EXPECT_EQ(info.id.ToString(), "spiffe://demo/host/node07");
+  EXPECT_EQ(info.spki_sha256, SpkiOfPrivateKey(key));
+  EXPECT_EQ(info.serial.size(), 32u);
+  EXPECT_LT(absl::AbsDuration(info.not_before - (now - kClockAllowance)),
             absl::Seconds(2));
-  EXPECT_LT(absl::AbsDuration(info->not_after - (now + absl::Hours(48))),
+  EXPECT_LT(absl::AbsDuration(info.not_after - (now + absl::Hours(48))),
             absl::Seconds(2));
-  const std::string chain = *leaf + (*authority)->intermediate_pem();
+  const std::string chain = leaf + authority->intermediate_pem();
   EXPECT_TRUE(CheckChain(chain, root->certificate_pem(), now).ok());
   // The intermediate alone is not trusted by those that trust the root.
-  EXPECT_FALSE(CheckChain(*leaf, root->certificate_pem(), now).ok());
-  EXPECT_TRUE((*authority)->HasIssued(*leaf));
-  EXPECT_FALSE(
-      (*authority)
-          ->HasIssued(root->Issue({"spiffe://demo/host/node07"}).certificate));
+  EXPECT_FALSE(CheckChain(leaf, root->certificate_pem(), now).ok());
+  EXPECT_TRUE(authority->HasIssued(leaf));
+  EXPECT_FALSE(authority->HasIssued(
+      root->Issue({"spiffe://demo/host/node07"}).certificate));
 }
 
 // A host never acts as a server.
 TEST(CertificateAuthorityTest, LeafIsNoServers) {
   const auto root = TestAuthority::Create();
   const absl::Time now = absl::Now();
-  const auto authority = CertificateAuthority::Open(MakeCaDir(*root), now);
-  ASSERT_TRUE(authority.ok()) << authority.status();
+  const auto authority = Open(MakeCaDir(*root), now).value();
   const auto leaf =
-      (*authority)
-          ->Issue(kHost, PublicKeyOf(*MakePrivateKey()), now, absl::Hours(48));
-  ASSERT_TRUE(leaf.ok()) << leaf.status();
+      authority
+          ->Issue(kHost, PublicKeyOf(*MakePrivateKey()), now, absl::Hours(48))
+          .value();
   const std::unique_ptr<BIO, int (*)(BIO*)> text(
-      BIO_new_mem_buf(leaf->data(), static_cast<int>(leaf->size())), &BIO_free);
+      BIO_new_mem_buf(leaf.data(), static_cast<int>(leaf.size())), &BIO_free);
   const std::unique_ptr<X509, void (*)(X509*)> certificate(
       PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr), &X509_free);
   ASSERT_NE(certificate, nullptr);
@@ -77,11 +76,9 @@ TEST(CertificateAuthorityTest, LeafIsNoServers) {
 TEST(CertificateAuthorityTest, BundleThatIsNoneIsAnError) {
   const auto root = TestAuthority::Create();
   const std::string folder = MakeCaDir(*root);
-  EXPECT_EQ((*CertificateAuthority::Open(folder, absl::Now()))->newest_bundle(),
-            0u);
+  EXPECT_EQ((*Open(folder))->newest_bundle(), 0u);
   WriteTestFile(folder + "/roots.bundle", "clusterd roots of demo\n", 0644);
-  const absl::Status wrong =
-      CertificateAuthority::Open(folder, absl::Now()).status();
+  const absl::Status wrong = Open(folder).status();
   EXPECT_TRUE(absl::IsInvalidArgument(wrong)) << wrong;
   EXPECT_THAT(std::string(wrong.message()),
               StartsWith(folder + "/roots.bundle: "));
@@ -103,7 +100,7 @@ TEST(CertificateAuthorityTest, BundleMustNameTheRootsThatAreInUse) {
   const auto check = [&](const std::string& roots, const TestAuthority& own) {
     WriteTestFile(folder + "/roots.bundle",
                   root->RootBundle("demo", "1", roots), 0644);
-    const auto authority = CertificateAuthority::Open(folder, absl::Now());
+    const auto authority = Open(folder);
     EXPECT_TRUE(authority.ok()) << authority.status();
     EXPECT_EQ((*authority)->newest_bundle(), 1u);
     return (*authority)->CheckBundle(files_of(own), "demo", absl::Now());
@@ -117,19 +114,16 @@ TEST(CertificateAuthorityTest, BundleMustNameTheRootsThatAreInUse) {
   EXPECT_TRUE(
       absl::IsFailedPrecondition(check(next->certificate_pem(), *next)));
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      (*CertificateAuthority::Open(folder, absl::Now()))
-          ->CheckBundle(files_of(*root), "other", absl::Now())));
+      (*Open(folder))->CheckBundle(files_of(*root), "other", absl::Now())));
 }
 
 TEST(CertificateAuthorityTest, TellsTheHashOfTheRoot) {
   const auto root = TestAuthority::Create();
-  const auto authority =
-      CertificateAuthority::Open(MakeCaDir(*root), absl::Now());
-  ASSERT_TRUE(authority.ok()) << authority.status();
-  EXPECT_EQ((*authority)->ca_hash(),
+  const auto authority = Open(MakeCaDir(*root)).value();
+  EXPECT_EQ(authority->ca_hash(),
             "sha256:" +
                 SplitCertificates(root->certificate_pem()).front().spki_sha256);
-  EXPECT_THAT((*authority)->ca_hash(), StartsWith("sha256:"));
+  EXPECT_THAT(authority->ca_hash(), StartsWith("sha256:"));
 }
 
 TEST(CertificateAuthorityTest, NoCertificateOutlivesTheIntermediate) {
@@ -137,22 +131,17 @@ TEST(CertificateAuthorityTest, NoCertificateOutlivesTheIntermediate) {
   IssueOptions options;
   options.valid_until = absl::Hours(5);
   const absl::Time now = absl::Now();
-  const auto authority =
-      CertificateAuthority::Open(MakeCaDir(*root, options), now);
-  ASSERT_TRUE(authority.ok()) << authority.status();
+  const auto authority = Open(MakeCaDir(*root, options), now).value();
   const std::string key = PublicKeyOf(*MakePrivateKey());
-  const auto leaf = (*authority)->Issue(kHost, key, now, absl::Hours(48));
-  ASSERT_TRUE(leaf.ok()) << leaf.status();
+  const auto leaf = authority->Issue(kHost, key, now, absl::Hours(48)).value();
   const std::vector<CertificateEnd> ends =
-      CertificateEnds((*authority)->intermediate_pem());
+      CertificateEnds(authority->intermediate_pem());
   ASSERT_EQ(ends.size(), 1u);
-  EXPECT_EQ(ParseCertificate(*leaf)->not_after, ends[0].not_after);
-  const absl::Status late =
-      (*authority)
-          ->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48))
-          .status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(late)) << late;
-  EXPECT_THAT(std::string(late.message()), HasSubstr("certificates.sh ca-dir"));
+  EXPECT_EQ(ParseCertificate(leaf)->not_after, ends[0].not_after);
+  EXPECT_THAT(
+      authority->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48)),
+      Fails(absl::StatusCode::kFailedPrecondition,
+            HasText("certificates.sh ca-dir")));
 }
 
 TEST(CertificateAuthorityTest, KeyThatOthersMayReadIsRefused) {
@@ -160,13 +149,11 @@ TEST(CertificateAuthorityTest, KeyThatOthersMayReadIsRefused) {
   const std::string folder = MakeCaDir(*root);
   for (const mode_t mode : {0640, 0604, 0660}) {
     ASSERT_EQ(chmod((folder + "/intermediate.key").c_str(), mode), 0);
-    const absl::Status status =
-        CertificateAuthority::Open(folder, absl::Now()).status();
-    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("expected 0600"));
+    EXPECT_THAT(Open(folder), Fails(absl::StatusCode::kPermissionDenied,
+                                    HasText("expected 0600")));
   }
   ASSERT_EQ(chmod((folder + "/intermediate.key").c_str(), 0400), 0);
-  EXPECT_TRUE(CertificateAuthority::Open(folder, absl::Now()).ok());
+  EXPECT_TRUE(Open(folder).ok());
 }
 
 TEST(CertificateAuthorityTest, FolderThatIsNoneIsNamed) {
@@ -188,13 +175,11 @@ TEST(CertificateAuthorityTest, FolderThatIsNoneIsNamed) {
   for (const Case& wrong : cases) {
     const std::string folder = MakeCaDir(*root);
     WriteTestFile(folder + "/" + wrong.file, wrong.text, 0600);
-    const absl::Status status =
-        CertificateAuthority::Open(folder, absl::Now()).status();
+    const absl::Status status = Open(folder).status();
     EXPECT_FALSE(status.ok());
-    EXPECT_THAT(std::string(status.message()), HasSubstr(wrong.expected));
+    EXPECT_THAT(status, HasText(wrong.expected));
   }
-  EXPECT_TRUE(absl::IsNotFound(
-      CertificateAuthority::Open("/nonexistent", absl::Now()).status()));
+  EXPECT_TRUE(absl::IsNotFound(Open("/nonexistent").status()));
 }
 
 TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
@@ -203,23 +188,16 @@ TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
   const TlsPem leaf = root->Issue({"spiffe://demo/controller"});
   WriteTestFile(folder + "/intermediate.crt", leaf.certificate, 0644);
   WriteTestFile(folder + "/intermediate.key", leaf.key, 0600);
-  const absl::Status status =
-      CertificateAuthority::Open(folder, absl::Now()).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("may not issue certificates"));
+  EXPECT_THAT(Open(folder), Fails(absl::StatusCode::kInvalidArgument,
+                                  Tells("msg-trust-not-a-ca")));
 }
 
 TEST(CertificateAuthorityTest, IntermediateThatEndedIsRefused) {
   const auto root = TestAuthority::Create();
   IssueOptions options;
   options.valid_until = absl::Hours(5);
-  const absl::Status status =
-      CertificateAuthority::Open(MakeCaDir(*root, options),
-                                 absl::Now() + absl::Hours(6))
-          .status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("expired"));
+  EXPECT_THAT(Open(MakeCaDir(*root, options), absl::Now() + absl::Hours(6)),
+              Fails(absl::StatusCode::kFailedPrecondition, HasText("expired")));
 }
 
 }  // namespace

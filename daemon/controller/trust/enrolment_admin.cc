@@ -39,7 +39,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
     for (std::string& name : names) {
       name = HostNamed(*spec, name);
       if (parts_.spec->learns() || NamesHost(*spec, name)) continue;
-      // At most so many names of a list are quoted in a message.
+      // A message quotes at most this many names of a list.
       constexpr size_t kNamedUnknown = 5;
       if (unknown.size() < kNamedUnknown) {
         unknown.push_back(NotInSpec(*spec, name));
@@ -129,7 +129,7 @@ CertificateEntry EnrolmentService::EntryOf(const HostRecord& record,
   entry.set_token_id(record.token_id());
   entry.set_late_renewals(record.late_renewals());
   if (record.has_held()) {
-    // The host may use the one that ends later.
+    // The host may use the certificate that ends later.
     const int64_t end_ms =
         std::max(record.held().ends_ms(), record.next().ends_ms());
     const bool ended = absl::FromUnixMillis(end_ms) <= now;
@@ -174,7 +174,7 @@ ListCertificatesResponse EnrolmentService::ListCertificates() const {
                 host.certificate_ends_ms(), now);
     if (found != records.end()) records.erase(found);
   }
-  // Hosts that are removed from cluster.yaml.
+  // Hosts that were removed from cluster.yaml.
   for (const auto& [name, record] : records) {
     if (!record->has_held() && !StillWaits(*record, now)) continue;
     *response.add_certificates() = EntryOf(*record, 0, now);

@@ -31,15 +31,15 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
 constexpr size_t kMaxPeerBytes = 80;
-// The time for a packet to be taken.
+// How long the peer may take to read a packet.
 constexpr timeval kSendPatience = {5, 0};
-// Copies are numbered from here, above the places that they are put in.
+// Copies get numbers from here, above their final places.
 constexpr int kLeastCopy = 64;
 
 // Shut and closed after the last answer over it.
 using SocketPtr = std::shared_ptr<const OwnedFd>;
 
-// Starts the program with its end of the socket, the listeners behind it and
+// Starts the program with its end of the socket, the listeners after it and
 // standard error; 0: it failed, and errno says why. The environment is empty,
 // and the controller's blocked signals stay blocked.
 pid_t Spawn(const std::string& program, int socket,
@@ -91,8 +91,8 @@ void Answer(const OwnedFd& socket, uint64_t id,
 }  // namespace
 
 // Its thread starts the process, handles its requests, and ends it by its id,
-// which stays valid until the thread has waited for it. The kernel ends the
-// process when that thread ends for any reason.
+// which is valid until the thread has waited for it. If that thread ends for
+// any reason, the kernel ends the process.
 class EnrolmentListener::Keeper {
  public:
   Keeper(EnrolmentListener* listener, std::vector<int> listeners)
@@ -240,7 +240,7 @@ void EnrolmentListener::Look() {
 
 absl::Status EnrolmentListener::Update() {
   absl::MutexLock lock(&mutex_);
-  // Under the lock: an older check must not undo a newer one.
+  // Hold the lock: an older check must not undo a newer one.
   const bool wanted = desk_->ShouldListen();
   if (wanted && keeper_ == nullptr) return OpenLocked();
   if (!wanted && keeper_ != nullptr) {
@@ -251,7 +251,7 @@ absl::Status EnrolmentListener::Update() {
 }
 
 absl::Status EnrolmentListener::OpenLocked() {
-  // The process would only log the error.
+  // Checked here, since the process could only log the error.
   RETURN_IF_ERROR(ReadTlsFiles(options_.tls).status());
   AcceptorOptions accept = EnrolmentAcceptor();
   accept.listen = listen_;

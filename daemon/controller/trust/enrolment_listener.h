@@ -1,7 +1,7 @@
 // The port for hosts without a certificate. The controller binds it and starts
-// a process that serves it (enrolment_process.h). Its requests are trusted as
-// little as the strangers behind them, and JoinLimits bounds them here. The
-// port is open only while a token is valid.
+// a process that serves it (enrolment_process.h). Strangers may control that
+// process, so its requests are not trusted, and JoinLimits bounds them here.
+// The port is open only while a token is valid.
 //   process ends, for any reason   restarted 0.1 s later, then twice as late
 //                                  each time, up to 30 s; logged. Connections
 //                                  wait meanwhile.
@@ -37,9 +37,9 @@ class EnrolmentListener {
     TlsFiles tls;        // The controller's.
     // The program to start: a clusterd-controller.
     std::string program = "/proc/self/exe";
-    // The interval of checks whether it should be open.
+    // How often to check if the port should be open.
     absl::Duration interval = absl::Seconds(30);
-    // A connection's longest life; calls under way then have ten seconds.
+    // A connection's longest life; open calls then have ten seconds more.
     absl::Duration longest_connection = absl::Minutes(1);
     absl::Duration longest_idle = absl::Seconds(20);  // Without a call.
     // A process that has lived for longer did not fail at its start.
@@ -51,13 +51,13 @@ class EnrolmentListener {
                     const ControllerParts& parts);
   ~EnrolmentListener();
 
-  // Checks now, and then at every interval.
+  // Checks now, and then once every interval.
   void Start() { Look(); }
-  // Opens or closes as the desk says. Unavailable if it cannot listen; also the
-  // errors of ReadTlsFiles. Closing leaves joins under way without an answer.
+  // Opens or closes as the service requires. Unavailable if it cannot listen;
+  // also the errors of ReadTlsFiles. Closing leaves open joins unanswered.
   absl::Status Update() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // 0 before it was first open.
+  // 0 until it is first opened.
   int port() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool is_open() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The process that serves the port now; 0: none.
@@ -75,7 +75,7 @@ class EnrolmentListener {
   const ControllerParts parts_;
   const CallbackGate gate_;
   JoinLimits limits_;
-  // For joins: they write one at a time anyway.
+  // For joins, which write one at a time anyway.
   WorkerPool joins_;
   mutable absl::Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);

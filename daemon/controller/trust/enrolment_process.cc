@@ -32,10 +32,10 @@ constexpr int kMaxRequestBytes = 64 << 10;
 constexpr size_t kWireMemoryBytes = 64 << 20;
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxAgeGraceMs = 10'000;
-// For one connection at once, and in its life. A joining host has two.
+// A connection's calls at once, and in its life. A joining host makes two.
 constexpr int kMaxCallsAtOnce = 2;
 constexpr int kMaxCalls = 8;
-// More than all connections that may be open, waiting or silent.
+// More than the connections that may be open, waiting or silent.
 constexpr rlim_t kMaxFiles = 2048;
 // gRPC has some threads for each core, whose stacks count as memory.
 constexpr size_t kStackBytes = 512 << 10;
@@ -53,7 +53,7 @@ absl::Status Bound(decltype(RLIMIT_DATA) resource, rlim_t most) {
                                           : System("setrlimit");
 }
 
-// Call it before there is a second thread.
+// Call it before any second thread exists.
 absl::Status BoundThisProcess(Log* log) {
   // It ignores the controller's signals and ends when the controller does.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,7 +75,7 @@ absl::Status BoundThisProcess(Log* log) {
   return Bound(RLIMIT_DATA, kEnrolmentMemoryBytes);
 }
 
-// Every peer may be a stranger.
+// Strict, since every peer may be a stranger.
 void SetArguments(const EnrolmentStart& start, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
   grpc::ResourceQuota memory("enrolment");
@@ -188,7 +188,7 @@ absl::Status ServeStrangers(Log* log) {
     service.OnAnswer(std::move(answer));
     answer.Clear();
   }
-  // It has no state to save, and must not wait for strangers.
+  // There is no state to save, and strangers must not delay the end.
   _exit(0);
 }
 

@@ -21,7 +21,7 @@
 namespace clusterd {
 namespace {
 
-// After so many writes it yields the pool to other work.
+// After this many writes it lets the pool do other work.
 constexpr int kKeptAtOnce = 50;
 
 bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
@@ -127,12 +127,12 @@ absl::Status EnrolmentService::CheckUnspent(const TokenRecord& token,
                      entry.uses(), record.name());
 }
 
-// A machine's id and address prove nothing: all its users can show both.
+// A machine's id and address prove nothing: any of its users can present both.
 bool EnrolmentService::IsFree(const HostRecord& record) const {
   if (record.has_held() || record.needs_approval()) return false;
   const HostEntry entry =
       parts_.hosts->Entry(*parts_.spec->spec(), record.name());
-  // A stream from before a reset is about to end.
+  // A stream from before a reset is about to end, so it does not count.
   if (entry.attached() && entry.attached_since_ms() > record.reset_ms()) {
     return false;
   }
@@ -200,7 +200,7 @@ absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
   ASSIGN_OR_RETURN(const std::string name, NameFor(shown, request.name()));
   RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
-  // Check again: another host may have used it, and an admin revoked it.
+  // Check again: another host may have used the token, or an admin revoked it.
   ASSIGN_OR_RETURN(TokenRecord token, LivingToken(request));
   HostRecord record = store_->Host(name).value_or(HostRecord());
   record.set_name(name);
@@ -212,7 +212,7 @@ absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
   } else {
     RETURN_IF_ERROR(
         parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
-    // A certificate of an earlier intermediate may lead to a removed root.
+    // A certificate of an earlier intermediate may chain to a removed root.
     if (now < absl::FromUnixMillis(known->ends_ms()) &&
         authority_->HasIssued(known->certificate_pem())) {
       return AnswerOf(record, *known);
@@ -385,7 +385,7 @@ absl::Status EnrolmentService::IsCurrent(
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
   if (!record.has_value() || !record->has_held()) {
-    // Not by the CA alone, which may have been replaced since.
+    // The CA alone does not decide, since it may have been replaced.
     const bool is_from_before =
         record.has_value() && record->reset_ms() > 0 &&
         absl::ToUnixMillis(shown.not_before) < record->reset_ms();
@@ -415,7 +415,7 @@ absl::StatusOr<bool> EnrolmentService::Admit(
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
   if (Names(record->next(), shown)) {
-    // If the pool is full, its next attach does this.
+    // If the pool is full, the host's next attach does this.
     parts_.pool->TryRun(
         [this, host, serial = shown.serial] { Promote(host, serial); });
   }
@@ -428,7 +428,7 @@ std::string EnrolmentService::NoteUnkept(const std::string& host,
   Unkept& noted = unkept_[host];
   noted.by_hand |= note.by_hand;
   if (noted.machine_id.empty()) noted.machine_id = note.machine_id;
-  // One task for all hosts. If the pool is full, the next attach tries.
+  // One task serves all hosts. If the pool is full, the next attach retries.
   keeps_unkept_ =
       keeps_unkept_ || parts_.pool->TryRun([this] { KeepUnkept(); });
   return noted.machine_id;
@@ -453,7 +453,7 @@ void EnrolmentService::KeepUnkept() {
   std::string host;
   absl::Status kept;
   for (int i = 0; i < kKeptAtOnce && kept.ok(); ++i) {
-    // Excludes a reset between this and the write.
+    // A reset must not happen between this and the write.
     absl::MutexLock change(&change_mutex_);
     Unkept note;
     {
@@ -464,7 +464,7 @@ void EnrolmentService::KeepUnkept() {
     }
     kept = Keep(host, note);
     absl::MutexLock lock(&unkept_mutex_);
-    // Otherwise there is a newer note to keep.
+    // If they differ, a newer note is still to be kept.
     if (kept.ok() && unkept_[host] == note) unkept_.erase(host);
   }
   {

@@ -41,7 +41,7 @@ namespace clusterd {
 
 inline constexpr absl::Duration kDefaultLeafLife = absl::Hours(30 * 24);
 inline constexpr absl::Duration kLateRenewal = absl::Hours(180 * 24);
-// A machine waits alone so long for an approval, and has so long to join then.
+// How long a machine alone may wait for approval, and then has to join.
 inline constexpr absl::Duration kWaitsAlone = absl::Hours(1);
 
 // Safe for concurrent use. Functions that exclude change_mutex_ may wait for
@@ -57,9 +57,9 @@ class EnrolmentService {
         store_(store),
         leaf_life_(leaf_life) {}
 
-  // A token is good once for one host, for each that the list names, or for as
-  // many as requested. InvalidArgument for a list with hosts that cluster.yaml
-  // lacks, a life out of bounds, or no list while the controller learns;
+  // A token is valid once for one host, for each in the list, or for as many as
+  // requested. InvalidArgument for a list with hosts that cluster.yaml lacks, a
+  // life out of bounds, or no list while the controller learns;
   // ResourceExhausted for more than kMaxTokens. Does not set ports.
   absl::StatusOr<CreateTokenResponse> CreateToken(
       const CreateTokenRequest& request, const SpiffeId& creator)
@@ -84,18 +84,18 @@ class EnrolmentService {
   // For `host`, which has proved in its TLS handshake that it holds the key of
   // `certificate_pem`: copied requests are useless. PermissionDenied unless
   // that key is on record and the request's, and cluster.yaml has the host. The
-  // recorded certificate must be unrevoked, and ended at most kLateRenewal ago.
+  // recorded one must be unrevoked, and ended at most kLateRenewal ago.
   absl::StatusOr<Enrolled> RenewLate(const std::string& host,
                                      const std::string& certificate_pem,
                                      const RenewLateRequest& request,
                                      const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // True if a certificate is of a host of this cluster with its key on record,
-  // which may call RenewLate after its end.
+  // True if a certificate is of a host of this cluster whose key is on record:
+  // the host may call RenewLate after the certificate's end.
   bool IsKeyOnRecord(const std::string& certificate_pem) const;
   // Renews over the stream that `host` has opened with `certificate_pem`.
   // FailedPrecondition for another issuer's certificate. PermissionDenied for
-  // one that does not count, or a host removed from cluster.yaml.
+  // one that is not current, or a host removed from cluster.yaml.
   // InvalidArgument for its present key, ResourceExhausted beyond a few an
   // hour.
   absl::StatusOr<Enrolled> Renew(const std::string& host,
@@ -104,22 +104,22 @@ class EnrolmentService {
       ABSL_LOCKS_EXCLUDED(change_mutex_);
 
   // OK if a host may attach, or stay attached, with this certificate, which TLS
-  // has verified. It may be on record or, if the host has no key on record,
-  // made elsewhere after the last reset. PermissionDenied, for the host to
-  // read, otherwise. REQUIRES: it names `host`.
+  // has verified. It is on record or, if the host has no key on record, was
+  // made elsewhere after the last reset. Otherwise PermissionDenied, for the
+  // host to read. REQUIRES: it names `host`.
   absl::Status IsCurrent(const std::string& host,
                          const std::string& certificate_pem) const;
-  // The same for a host that attaches now; true if its certificate is on
+  // The same for a host that is attaching; true if its certificate is on
   // record. The last issued one soon replaces the one before. A name that has
-  // attached by another certificate needs an approval from then on.
+  // attached with another certificate needs an approval from then on.
   absl::StatusOr<bool> Admit(const std::string& host,
                              const std::string& certificate_pem);
 
-  // The machine that the name is bound to, if that is another one; otherwise
-  // empty. It is the one that joined, otherwise the first that attaches with an
-  // id, also with a certificate made elsewhere; Reset frees the name. A machine
-  // states its own id, and all its users can read it: this only stops a holder
-  // of just the copied certificate.
+  // The machine that the name is bound to, if it is another one; otherwise
+  // empty. That is the one that joined, otherwise the first that attached with
+  // an id, also with a certificate made elsewhere; Reset frees the name. A
+  // machine states its own id, and all its users can read it: this only stops a
+  // holder of just the copied certificate.
   std::string BoundTo(const std::string& host, const std::string& machine_id);
 
   // True if a token is valid.
@@ -136,9 +136,9 @@ class EnrolmentService {
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Forgets the key and the bound machine, and ends the host's stream. Earlier
   // certificates, that key and all present tokens are refused for the name, so
-  // that a machine that asks in a loop does not get it. Also refuses the
-  // waiting machine. NotFound without a record; Aborted if `key` is neither
-  // empty nor the recorded one, whole or as CertificateEntry.key.
+  // that a machine that keeps asking does not get it. Also refuses the waiting
+  // machine. NotFound without a record; Aborted if `key` is neither empty nor
+  // the recorded one, whole or as CertificateEntry.key.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
                                           const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -150,7 +150,7 @@ class EnrolmentService {
   absl::StatusOr<TokenRecord> LivingToken(const JoinRequest& request) const;
   // PermissionDenied for a host that cluster.yaml does not have.
   absl::Status CheckNamed(const std::string& name) const;
-  // The name as in cluster.yaml, if the token is good for it.
+  // The name as in cluster.yaml, if the token is valid for it.
   absl::StatusOr<std::string> NameFor(const TokenRecord& token,
                                       const std::string& name) const;
   SpiffeId IdOf(const std::string& name) const;
@@ -167,7 +167,7 @@ class EnrolmentService {
                                     const std::string& signing_request,
                                     const AuditEntry& asked)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // True if a machine waits for this name, and not for too long.
+  // True if a machine waits for this name and may still be approved.
   static bool StillWaits(const HostRecord& record, absl::Time now);
   absl::Status CheckUnspent(const TokenRecord& token,
                             const HostRecord& record) const;
@@ -188,19 +188,19 @@ class EnrolmentService {
                                          const RequestedKey& key) const;
   Enrolled AnswerOf(const HostRecord& record,
                     const HostRecord::Leaf& leaf) const;
-  // Facts on an attached host that are not yet on disk.
+  // What is known about an attached host but not yet on disk.
   struct Unkept {
-    bool by_hand = false;         // With a certificate which is not ours.
-    std::string machine_id = {};  // To bind its name to; empty: none.
+    bool by_hand = false;         // Not our certificate.
+    std::string machine_id = {};  // Bind the name to it, if any.
 
     bool operator==(const Unkept& other) const {
       return by_hand == other.by_hand && machine_id == other.machine_id;
     }
   };
-  // The machine that the name is bound to by all notes.
+  // Adds the note. Returns the machine to which all notes bind the name.
   std::string NoteUnkept(const std::string& host, const Unkept& note)
       ABSL_LOCKS_EXCLUDED(unkept_mutex_);
-  // Keeps some of them, and has the rest kept later.
+  // Keeps some notes, and queues itself for the rest.
   void KeepUnkept() ABSL_LOCKS_EXCLUDED(change_mutex_, unkept_mutex_);
   absl::Status Keep(const std::string& host, const Unkept& note)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
@@ -213,11 +213,11 @@ class EnrolmentService {
   const CertificateAuthority* const authority_;
   TrustStore* const store_;
   const absl::Duration leaf_life_;
-  // For hosts, by name.
+  // Limits by host name.
   JoinLimits renewals_{{/*burst=*/6, /*then_every=*/absl::Minutes(10)}};
-  // Held from the read of a record to its write.
+  // Held from reading a record until it is written.
   absl::Mutex change_mutex_;
-  // Never held during writes to the disk; taken after change_mutex_.
+  // Never held while writing to the disk; taken after change_mutex_.
   mutable absl::Mutex unkept_mutex_;
   std::map<std::string, Unkept> unkept_ ABSL_GUARDED_BY(unkept_mutex_);
   // KeepUnkept is queued or running on the pool.

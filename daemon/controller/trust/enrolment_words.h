@@ -24,11 +24,11 @@ inline FindingValue NotInSpec(const ClusterSpec& spec,
                 DidYouMeanWords(name, known));
 }
 
-// Longer texts of a machine about itself are cut.
+// A machine's texts about itself are cut to this length.
 inline constexpr size_t kMaxMachineId = 64;
 
-// An empty id binds no name. systemd writes this word into images of machines
-// before their first start (machine-id(5)): many have it at once.
+// An empty id does not bind a name. systemd writes this word into images of
+// machines before their first start (machine-id(5)), so many machines have it.
 inline std::string KeptMachineId(const std::string& said) {
   return said == "uninitialized" ? "" : PrintableText(said, kMaxMachineId);
 }

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "config/words/words.h"
 #include "daemon/controller/trust/join_token.h"
 #include "gtest/gtest.h"
 
@@ -62,7 +63,7 @@ TEST(JoinLimitsTest, RefusalSaysWhenToTryAgain) {
   const absl::Time now = absl::UnixEpoch();
   EXPECT_TRUE(limits.Take("node1:", now).ok());
   EXPECT_EQ(limits.Take("node1:", now + absl::Minutes(9)).message(),
-            "too many requests of this host, try again in 10m");
+            Say("msg-trust-too-many-of-one", "10m"));
   EXPECT_TRUE(limits.Take("node1:", now + absl::Minutes(11)).ok());
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr int kIdBytes = 4;
 constexpr int kSecretBytes = 16;
 
-// "ipv6:2001:db8::/64"; addresses other than IPv6 stay as they are.
+// "ipv6:2001:db8::/64"; addresses other than IPv6 stay unchanged.
 std::string CountedAs(const std::string& address) {
   if (!absl::StartsWith(address, "ipv6:")) return address;
   // gRPC escapes brackets, and a zone may follow.

@@ -21,7 +21,7 @@ namespace clusterd {
 
 inline constexpr absl::Duration kLeastTokenLife = absl::Minutes(1);
 inline constexpr absl::Duration kMostTokenLife = absl::Hours(24);
-// At most so many are kept at once.
+// The most tokens that are kept at once.
 inline constexpr size_t kMaxTokens = 1000;
 
 struct JoinToken {
@@ -42,20 +42,20 @@ absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text);
 // Compares in constant time.
 bool SameDigest(absl::string_view a, absl::string_view b);
 
-// The address of a gRPC peer: "ipv4:10.0.0.1" of "ipv4:10.0.0.1:5000".
+// The address of a gRPC peer: "ipv4:10.0.0.1" for "ipv4:10.0.0.1:5000".
 std::string AddressOf(const std::string& peer);
 
 // Safe for concurrent use.
 class JoinLimits {
  public:
-  // For one address, or name.
+  // For one address or name.
   struct Each {
     double burst = 5;
     absl::Duration then_every = absl::Seconds(1);
   };
   // For all.
   static constexpr double kAllPerSecond = 200;
-  // Counted addresses; beyond, only the sum of all counts.
+  // The most counted addresses; beyond, only the sum of all counts.
   static constexpr size_t kMaxAddresses = 20000;
 
   explicit JoinLimits(const Each& each) : each_(each) {}
@@ -67,7 +67,7 @@ class JoinLimits {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // The rest of an allowance, at that time.
+  // What remains of an allowance, and at which time.
   struct Allowance {
     double left;
     absl::Time at;

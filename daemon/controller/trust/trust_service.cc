@@ -56,7 +56,7 @@ class DeskService final : public TrustService {
                      desk_->CreateToken(request, creator));
     const absl::Status open = listener_->Update();
     if (!open.ok()) {
-      // A token is useless without the port.
+      // Without the port, a token is useless.
       desk_->RevokeToken(response.entry().id()).status().IgnoreError();
       return open;
     }
@@ -144,7 +144,7 @@ class DeskService final : public TrustService {
       own->set_what(what);
       own->set_ends_ms(absl::ToUnixMillis(end));
     };
-    // Read from disk: a new one takes effect within a minute.
+    // Read from disk, since a new one takes effect within a minute.
     const auto ends =
         CertificateEnds(ReadRegularFile(tls_.certificate).value_or(""));
     add("controller",

@@ -1,5 +1,5 @@
-// The gRPC service by which admins admit hosts, users read the ends of
-// certificates, and a host with an ended certificate renews it.
+// The gRPC service with which admins admit hosts, users read when certificates
+// end, and a host renews an ended certificate.
 #ifndef DAEMON_CONTROLLER_TRUST_TRUST_SERVICE_H_
 #define DAEMON_CONTROLLER_TRUST_TRUST_SERVICE_H_
 
@@ -31,7 +31,7 @@ class TrustService : public Trust::CallbackService {
                                             TlsFiles tls,
                                             EnrolmentService* desk,
                                             EnrolmentListener* listener);
-  // Returned to the creator of a token, once it is known.
+  // The port that the creator of a token is given, once it is known.
   void set_main_port(int port) { main_port_ = port; }
 
  protected:

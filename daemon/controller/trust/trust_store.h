@@ -27,7 +27,7 @@ inline constexpr char kTrustFile[] = "trust.db";
 
 // Safe for concurrent use. Writes are synced to disk when they return OK, and
 // may wait for it: not for a thread that must not block. After an error the
-// store is as it was. Errors as HistoryStore.
+// store is unchanged. Errors as HistoryStore.
 class TrustStore {
  public:
   // REQUIRES: this process holds the folder's lock (sqlite_database.h). Errors
@@ -40,16 +40,16 @@ class TrustStore {
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<HostRecord> Host(const std::string& name) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // By id and by name. Hosts are many, so they are not copied.
+  // Sorted by id and by name. Hosts are many, so they are not copied.
   std::vector<TokenRecord> Tokens() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<const HostRecord>> Hosts() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Status Put(const TokenRecord& token) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Writes both or neither; `token`: the one that the host has used.
+  // Writes both or neither. `token` is the one that the host has used.
   absl::Status Put(const HostRecord& host, const TokenRecord* token = nullptr)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // OK also if it does not exist.
+  // OK even if it does not exist.
   absl::Status DropToken(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -58,7 +58,7 @@ class TrustStore {
 
   absl::Status Load() ABSL_LOCKS_EXCLUDED(mutex_, disk_mutex_);
 
-  // Held during writes to the disk; taken before mutex_.
+  // Held while writing to the disk; taken before mutex_.
   absl::Mutex disk_mutex_;
   const std::unique_ptr<SqliteDatabase> database_
       ABSL_PT_GUARDED_BY(disk_mutex_);

@@ -9,11 +9,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 HostRecord RecordOf(const std::string& name, const std::string& serial) {
   HostRecord record;
@@ -28,27 +27,24 @@ TEST(TrustStoreTest, WhatWasPutIsThereWhenItIsOpenedAgain) {
   token.mutable_entry()->set_id("4f09c2d1");
   token.set_secret_sha256(std::string("\0\1\2", 3));
   {
-    const auto store = TrustStore::Open(folder);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)->Put(token).ok());
-    ASSERT_TRUE((*store)->Put(RecordOf("node01", "01")).ok());
-    ASSERT_TRUE((*store)->Put(RecordOf("node01", "02")).ok());
+    const auto store = TrustStore::Open(folder).value();
+    ASSERT_TRUE(store->Put(token).ok());
+    ASSERT_TRUE(store->Put(RecordOf("node01", "01")).ok());
+    ASSERT_TRUE(store->Put(RecordOf("node01", "02")).ok());
   }
-  const auto store = TrustStore::Open(folder);
-  ASSERT_TRUE(store.ok()) << store.status();
-  ASSERT_TRUE((*store)->Token("4f09c2d1").has_value());
-  EXPECT_EQ((*store)->Token("4f09c2d1")->secret_sha256(),
-            token.secret_sha256());
-  ASSERT_TRUE((*store)->Host("node01").has_value());
-  EXPECT_EQ((*store)->Host("node01")->held().serial(), "02");
-  EXPECT_FALSE((*store)->Host("node02").has_value());
-  EXPECT_EQ((*store)->Hosts().size(), 1u);
+  const auto store = TrustStore::Open(folder).value();
+  ASSERT_TRUE(store->Token("4f09c2d1").has_value());
+  EXPECT_EQ(store->Token("4f09c2d1")->secret_sha256(), token.secret_sha256());
+  ASSERT_TRUE(store->Host("node01").has_value());
+  EXPECT_EQ(store->Host("node01")->held().serial(), "02");
+  EXPECT_FALSE(store->Host("node02").has_value());
+  EXPECT_EQ(store->Hosts().size(), 1u);
   token.mutable_entry()->set_used(1);
-  ASSERT_TRUE((*store)->Put(RecordOf("node02", "03"), &token).ok());
-  EXPECT_EQ((*store)->Host("node02")->held().serial(), "03");
-  EXPECT_EQ((*store)->Token("4f09c2d1")->entry().used(), 1u);
-  ASSERT_TRUE((*store)->DropToken("4f09c2d1").ok());
-  EXPECT_TRUE((*store)->Tokens().empty());
+  ASSERT_TRUE(store->Put(RecordOf("node02", "03"), &token).ok());
+  EXPECT_EQ(store->Host("node02")->held().serial(), "03");
+  EXPECT_EQ(store->Token("4f09c2d1")->entry().used(), 1u);
+  ASSERT_TRUE(store->DropToken("4f09c2d1").ok());
+  EXPECT_TRUE(store->Tokens().empty());
 }
 
 TEST(TrustStoreTest, FileIsOfTheControllersUserAlone) {
@@ -63,9 +59,8 @@ TEST(TrustStoreTest, FileIsOfTheControllersUserAlone) {
 TEST(TrustStoreTest, DamagedFileIsNotReplaced) {
   const std::string folder = NewStateFolder();
   std::ofstream(folder + "/trust.db") << std::string(4096, 'x');
-  const absl::Status status = TrustStore::Open(folder).status();
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("trust.db"));
+  EXPECT_THAT(TrustStore::Open(folder),
+              Fails(absl::StatusCode::kDataLoss, HasText("trust.db")));
 }
 
 TEST(TrustStoreTest, HistoryIsNoTrustFile) {
@@ -76,21 +71,18 @@ TEST(TrustStoreTest, HistoryIsNoTrustFile) {
       0);
   const absl::Status status = TrustStore::Open(folder).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is not a record of hosts and tokens"));
+  EXPECT_THAT(status, HasText("is not a record of hosts and tokens"));
 }
 
 TEST(JoinTokenTest, ReadsBackWhatItPrints) {
-  const auto token = NewJoinToken();
-  ASSERT_TRUE(token.ok()) << token.status();
-  const auto read = ParseJoinToken(token->ToString());
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->id, token->id);
-  EXPECT_TRUE(SameDigest(read->SecretDigest(), token->SecretDigest()));
+  const auto token = NewJoinToken().value();
+  const auto read = ParseJoinToken(token.ToString()).value();
+  EXPECT_EQ(read.id, token.id);
+  EXPECT_TRUE(SameDigest(read.SecretDigest(), token.SecretDigest()));
   EXPECT_FALSE(
-      SameDigest(NewJoinToken()->SecretDigest(), token->SecretDigest()));
+      SameDigest(NewJoinToken()->SecretDigest(), token.SecretDigest()));
   // The stored form does not contain the secret.
-  EXPECT_EQ(token->SecretDigest().find(token->secret), std::string::npos);
+  EXPECT_EQ(token.SecretDigest().find(token.secret), std::string::npos);
 }
 
 TEST(JoinTokenTest, RefusalDoesNotQuoteWhatIsNearlyASecret) {

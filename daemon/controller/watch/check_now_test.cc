@@ -1,5 +1,4 @@
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -116,7 +115,9 @@ TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
   EXPECT_EQ(now.more_wrong(), 40u);
   EXPECT_EQ(now.wrong(0).summary(), "node[0-299]");
   EXPECT_THAT(now.changes().notes(),
-              ElementsAre("1980 more changes", "1980 more hosts came or went"));
+              ElementsAre(Say("count-more-change", 1980),
+                          Say("history-hosts-changed",
+                              Worded("count-more-host", 1980))));
   EXPECT_EQ(now.changes().notes_words().values_size(), 2);
   EXPECT_LT(now.ByteSizeLong(), size_t{64} << 10);
 }
@@ -130,7 +131,8 @@ TEST(RunningTextsTest, SaysWhoRunsWhatAndHowManyMore) {
   check.order = std::make_shared<const FactOrder>(order);
   const auto one = RunningWords({check});
   ASSERT_EQ(one.size(), 1u);
-  EXPECT_EQ(ValueText(one[0]), "check 0123456789abcdef of ann, 2 hosts");
+  EXPECT_EQ(ValueText(one[0]),
+            Say("hub-check-of", "0123456789abcdef", "ann", Counted(2, "host")));
   const auto many = RunningWords(std::vector<RunningCheck>(13, check));
   EXPECT_EQ(many.size(), 11u);
   EXPECT_EQ(ValueText(many.back()), "and 3 more checks");

@@ -13,8 +13,6 @@
 namespace clusterd {
 namespace {
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
-
 constexpr size_t kMaxRunningTold = 10;
 constexpr int kWhoGroups = 2;
 constexpr int kWhoColumns = 60;
@@ -35,7 +33,7 @@ RuleResult WrongRule(const FindingBlock& block) {
     if (rule.findings_size() == kMaxFindingsTold) continue;
     Finding& told = *rule.add_findings();
     told = *finding;
-    // A rule's only finding needs no count: the summary has all subjects.
+    // No count if the rule has a single finding: the summary has all subjects.
     if (told.subjects_size() > kMaxSubjectsTold && block.findings.size() > 1) {
       FindingValue& all = *told.add_values();
       all.set_name(kAllSubjects);
@@ -105,7 +103,7 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   const auto& blocks = overview.blocks;
   const size_t told =
       std::min(blocks.size(), static_cast<size_t>(kMaxWrongTold));
-  // The worst come last.
+  // The worst are last.
   for (size_t i = 0; i < told; ++i) {
     *now.add_wrong() = WrongRule(blocks[blocks.size() - 1 - i]);
   }
@@ -171,7 +169,7 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
 void ClusterWatch::Leave(WatcherId id) {
   absl::MutexLock lock(&mutex_);
   watchers_.erase(id);
-  // The next watcher must not get a state older than a second.
+  // The next watcher must not get a state older than a second, so drop it.
   if (watchers_.empty()) now_ = nullptr;
 }
 
@@ -225,7 +223,7 @@ void ClusterWatch::Look() {
   scheduler_->RunAfter(kInterval, gate_.Wrap([this, looks] {
     {
       absl::MutexLock lock(&mutex_);
-      // A watcher that joined in between may have started it sooner.
+      // A watcher that joined meanwhile may have started reading sooner.
       if (looks != all_looks_ || looks_ || watchers_.empty()) return;
       looks_ = true;
     }

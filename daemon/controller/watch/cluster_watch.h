@@ -1,6 +1,6 @@
 // The current state of the cluster for all watchers (Controller.Watch): read
-// once a second while there is a watcher, and sent when it has changed.
-// Watchers share one state: a slow reader gets the newest.
+// once a second while there are watchers, and sent when it has changed.
+// Watchers share one state, so a slow reader gets the newest.
 #ifndef DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 #define DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 
@@ -26,25 +26,25 @@
 
 namespace clusterd {
 
-// Bounds of a check for watchers: a few kilobytes for any cluster.
+// How much of a check watchers get: a few kilobytes for any cluster.
 inline constexpr int kMaxWrongTold = 20;     // Rules, and changes.
 inline constexpr int kMaxFindingsTold = 3;   // For a rule.
 inline constexpr int kMaxSubjectsTold = 20;  // For a finding or change.
 
-// Without name and next_at_ms. `wrong` omits rules whose findings another one
+// Without name and next_at_ms. `wrong` omits rules whose findings another rule
 // explains; its `summary` names all subjects, even if some are cut. A note
-// counts the omitted changes. `changes`: null: there was no earlier check.
+// counts the omitted changes. `changes` is null if there was no earlier check.
 ClusterNow::ScheduleNow CheckNow(const Report& newest,
                                  const ReportDiff* changes);
 
 // "check 0123456789abcdef of ann, 12 hosts"; at most 10, and how many more.
 std::vector<FindingValue> RunningWords(const std::vector<RunningCheck>& checks);
 
-// ClusterNow.asked, computed once for each check. Not thread-safe.
+// Makes ClusterNow.asked, once for each check. Not thread-safe.
 class AskedCheck {
  public:
-  // From the newest check of all hosts and the one before it; null: there is
-  // none. Nullopt also for a scheduled one.
+  // From the newest check of all hosts and the one before it, null if there is
+  // none. Also nullopt for a scheduled check.
   std::optional<ClusterNow::ScheduleNow> Of(
       const std::shared_ptr<const Report>& newest,
       const std::shared_ptr<const Report>& before);
@@ -54,8 +54,8 @@ class AskedCheck {
   ClusterNow::ScheduleNow now_;
 };
 
-// The sources of ClusterNow's fields. Called on a thread of the pool, one after
-// the other; must not wait for long. None is empty.
+// The sources of ClusterNow's fields, all set. Called on a thread of the pool,
+// one after the other; must not wait for long.
 struct WatchSources {
   // Sets the fields about hosts.
   std::function<void(ClusterNow* now)> hosts;
@@ -75,7 +75,7 @@ class ClusterWatch {
   struct Watcher {
     // now() has changed. First called at once, or once it is known.
     std::function<void()> on_change;
-    // Called once, at Stop; or within Join if that came before.
+    // Called once, at Stop; within Join if Stop came first.
     std::function<void(const absl::Status& why)> on_stop;
   };
 
@@ -93,7 +93,7 @@ class ClusterWatch {
   // An id for Join, so that a call knows its watcher before any callback.
   WatcherId NewWatcher() ABSL_LOCKS_EXCLUDED(mutex_);
   void Join(WatcherId id, Watcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Also for one that never joined. One more callback may follow.
+  // Also for a watcher that never joined. One more callback may follow.
   void Leave(WatcherId id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Null before the first on_change.

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

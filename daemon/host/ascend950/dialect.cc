@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_answers.h"
@@ -46,14 +47,13 @@ absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
     }
   }
   if (!slaves.empty()) return slaves;
-  return InvalidArgument("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
-                         QuotedText(output));
+  return InvalidWords("fact-lldp-no-info", QuotedText(output));
 }
 
 using Cells = std::vector<absl::string_view>;
 
-absl::Status BadLine(absl::string_view what, absl::string_view line) {
-  return InvalidArgument("-dev_info: ", what, " in ", QuotedText(line));
+absl::Status BadLine(absl::string_view row, absl::string_view line) {
+  return InFront("-dev_info", InvalidWords(row, QuotedText(line)));
 }
 
 // Returns the cells between the bars, without blanks.
@@ -73,10 +73,10 @@ absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
       std::string(row[absl::c_find(header, kPortTypeColumn) - header.begin()]);
   if (!absl::SimpleAtoi(row[0], &port.udie) ||
       !absl::SimpleAtoi(row[1], &port.port)) {
-    return BadLine("no port id", line);
+    return BadLine("fact-no-port-id", line);
   }
   if (port.type == "UB" || port.type == "ETH") return port;
-  return BadLine("an unknown port type", line);
+  return BadLine("fact-port-type", line);
 }
 
 void MissBond(const Missing& missing, DeviceFacts* facts) {
@@ -91,14 +91,11 @@ void ReadBond(const DeviceInfo& info, const std::string& command,
   const bool has_eth_port = absl::c_any_of(
       info.ports, [](const Port& port) { return port.type == "ETH"; });
   if (info.bonds.size() > 1 || (info.bonds.empty() && !has_eth_port)) {
-    MissBond(MakeMissing(
-                 Missing::NOT_SUPPORTED,
-                 absl::StrCat(command, ": ", info.bonds.size(), " bond devices",
-                              has_eth_port ? "" : " and no ETH port",
-                              ", expected one; where the address is "
-                              "then is not known for the Ascend 950 "
-                              "tool")),
-             &facts);
+    MissBond(
+        MakeMissing(Missing::NOT_SUPPORTED,
+                    Worded(has_eth_port ? "fact-bonds" : "fact-bonds-no-eth",
+                           command, info.bonds.size())),
+        &facts);
     return;
   }
   std::string bond = absl::StrCat("bond", reading->slot);
@@ -119,8 +116,7 @@ void ReadBond(const DeviceInfo& info, const std::string& command,
 
 void ReadLink(const DeviceInfo& info, const std::string& command,
               HccnSession* session, LinkFact* fact) {
-  SetMissing(Missing::NOT_SUPPORTED, absl::StrCat(command, ": no ETH port"),
-             fact);
+  SetMissing(Missing::NOT_SUPPORTED, Worded("fact-no-eth-port", command), fact);
   for (const Port& port : info.ports) {
     if (port.type != "ETH") continue;
     const HccnAnswer answer = session->Ask(
@@ -129,11 +125,7 @@ void ReadLink(const DeviceInfo& info, const std::string& command,
     LinkFact one;
     FillHccnFact(answer, ParseHccnLink, &one);
     if (fact->has_value() && one.has_value() && fact->value() != one.value()) {
-      SetMissing(Missing::UNREADABLE,
-                 absl::StrCat(answer.command,
-                              ": ETH ports differ, some UP and some DOWN; "
-                              "which of them the bond needs is not known for "
-                              "the Ascend 950 tool"),
+      SetMissing(Missing::UNREADABLE, Worded("fact-eth-differ", answer.command),
                  &one);
     }
     *fact = one;
@@ -188,28 +180,24 @@ absl::StatusOr<bool> ParseTls(absl::string_view output, uint32_t device) {
   if (HasForm(line, *kForm, &said, &enabled) && said == device) {
     return !enabled.empty();
   }
-  return InvalidArgument("-tls: no switch of device ", device, " in ",
-                         QuotedText(line));
+  return InvalidWords("fact-tls-no-switch", device, QuotedText(line));
 }
 
 absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
   ASSIGN_OR_RETURN(const std::vector<SlaveAnswer> slaves, SplitSlaves(output));
   if (slaves.size() != kSlaves) {
-    return InvalidArgument("-lldp: answers of ", slaves.size(),
-                           " slaves of the bond, expected ", kSlaves);
+    return InvalidWords("fact-lldp-slaves", slaves.size(), kSlaves);
   }
   ASSIGN_OR_RETURN(const LldpNeighbour first, ParseHccnLldp(slaves[0].text));
   ASSIGN_OR_RETURN(const LldpNeighbour second, ParseHccnLldp(slaves[1].text));
   if (first.heard() == second.heard()) return first;
-  return InvalidArgument(
-      "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
-      first.heard() ? " hears a neighbour and " : " hears none and ",
-      QuotedText(slaves[1].slave),
-      first.heard() ? " hears none" : " hears one");
+  return InvalidWords(
+      first.heard() ? "fact-lldp-first-hears" : "fact-lldp-second-hears",
+      QuotedText(slaves[0].slave), QuotedText(slaves[1].slave));
 }
 
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
-  // Form of bond names: hccn_tool accepts no longer interface name.
+  // The form of bond names: hccn_tool rejects longer interface names.
   static const LazyRE2 kBond = {R"(bond\d{1,8})"};
   DeviceInfo info;
   Cells header;
@@ -217,17 +205,17 @@ absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
   for (const absl::string_view line : HccnDataLines(output)) {
     if (absl::StartsWith(line, "+")) continue;
     const Cells cells = CellsOf(line);
-    if (cells.empty()) return BadLine("no table row", line);
+    if (cells.empty()) return BadLine("fact-no-table-row", line);
     if (absl::c_linear_search(kFirstColumns, cells[0])) {
       header = cells;
       saw_interfaces = saw_interfaces || cells[0] == kInterfaces;
       if (cells[0] == kPorts &&
           (cells.size() < 4 || cells[1] != "Port ID" ||
            !absl::c_linear_search(cells, kPortTypeColumn))) {
-        return BadLine("an unknown port table", line);
+        return BadLine("fact-port-table", line);
       }
     } else if (cells.size() != header.size()) {
-      return BadLine("a row that does not fit its header", line);
+      return BadLine("fact-odd-row", line);
     } else if (header[0] == kPorts) {
       ASSIGN_OR_RETURN(Port port, ParsePort(header, cells, line));
       info.ports.push_back(std::move(port));
@@ -236,7 +224,7 @@ absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
       info.bonds.emplace_back(cells[0]);
     }
   }
-  if (!saw_interfaces) return BadLine("no table of interfaces", output);
+  if (!saw_interfaces) return BadLine("fact-no-interface-table", output);
   return info;
 }
 

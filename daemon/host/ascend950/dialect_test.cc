@@ -1,38 +1,43 @@
 #include "daemon/host/ascend950/dialect.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
+#include "tests/support/wait/telling.h"
+#include "tests/support/wait/test_file.h"
 
-namespace clusterd {
-namespace ascend950 {
+namespace clusterd::ascend950 {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
+constexpr char kDeviceInfo[] = "-g -dev_info -i 0";
+constexpr char kNetHealth[] = "-g -net_health -i 0";
 constexpr char kInterfaceHeader[] =
     "| Interface Name | IP Address | Netmask | Bond Mode | Slaves |\n";
 constexpr char kPortHeader[] =
     "| UDie ID | Port ID | Speed Ability(Gbps) | Port Type | Link Status | "
     "Media Type |\n";
 
+std::string TablesOf(const std::string& ports, const std::string& bonds = "") {
+  return absl::StrCat(kPortHeader, ports, kInterfaceHeader, bonds);
+}
+
 // A tool with one device.
-class ScriptedTool {
- public:
-  ScriptedTool() {
-    Says(
-        "-g -dev_info -i 0",
-        absl::StrCat(kPortHeader,
-                     "| 0 | 4 | 400 | ETH | UP | Optical |\n"
-                     "| 1 | 5 | 400 | ETH | UP | Optical |\n"
-                     "| 0 | 6 | 400 | UB | DOWN | Electrical |\n",
-                     kInterfaceHeader,
-                     "| bond0 | 10.20.0.17 | 255.255.255.0 | 8023.ad | a |\n"
-                     "|       |            |               |         | b |\n"));
+class ReadDeviceTest : public testing::Test {
+ protected:
+  ReadDeviceTest() {
+    Says(kDeviceInfo,
+         TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n"
+                  "| 1 | 5 | 400 | ETH | UP | Optical |\n"
+                  "| 0 | 6 | 400 | UB | DOWN | Electrical |\n",
+                  "| bond0 | 10.20.0.17 | 255.255.255.0 | 8023.ad | a |\n"
+                  "|       |            |               |         | b |\n"));
     Says("-g -ip -i 0 -d bond0", "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
     Says("-g -gateway -i 0 -d bond0", "default gateway:10.20.0.1\n");
     Says("-g -mtu -i 0 -d bond0", "mtu:4200\n");
@@ -42,7 +47,7 @@ class ScriptedTool {
     Says("-g -link -i 0 -u 0 -p 4", "link status: UP\n");
     Says("-g -link -i 0 -u 1 -p 5", "link status: UP\n");
     Says("-g -netdetect -i 0", "netdetect addr: 10.20.0.1\n");
-    Says("-g -net_health -i 0", "net health status: Success\n");
+    Says(kNetHealth, "net health status: Success\n");
     Says("-g -tls -i 0", "device 0, tls switch[1](0:disable, 1:enable)\n");
   }
 
@@ -51,8 +56,7 @@ class ScriptedTool {
   }
   void Fails(const std::string& line, int status, const std::string& error,
              const std::string& output = "") {
-    runner_.Forget("hccn_tool " + line);
-    runner_.Fails("hccn_tool " + line, status, error, output);
+    runner_.NowFails("hccn_tool " + line, status, error, output);
   }
 
   DeviceReading ReadAll() {
@@ -78,9 +82,8 @@ class ScriptedTool {
   TimeBudget budget_{&clock_, absl::Seconds(10), absl::Seconds(30)};
 };
 
-TEST(ReadDeviceTest, ReadsEveryFactOfAHealthyDevice) {
-  ScriptedTool tool;
-  const DeviceFacts facts = tool.Read();
+TEST_F(ReadDeviceTest, ReadsEveryFactOfAHealthyDevice) {
+  const DeviceFacts facts = Read();
   EXPECT_EQ(facts.id(), 0u);
   ASSERT_EQ(facts.address().value().settings_size(), 1);
   EXPECT_EQ(facts.address().value().settings(0).address(), "10.20.0.17");
@@ -94,118 +97,89 @@ TEST(ReadDeviceTest, ReadsEveryFactOfAHealthyDevice) {
   EXPECT_FALSE(facts.has_tls());
 }
 
-TEST(ReadDeviceTest, TakesNoAddressAndNoGatewayAsAnswers) {
-  ScriptedTool tool;
-  tool.Fails("-g -ip -i 0 -d bond0", 6,
-             "Get ip failed, because no ip was preset there!\n");
-  tool.Fails("-g -gateway -i 0 -d bond0", 5,
-             "Get gateway failed, because no gateway was preset there!\n");
-  const DeviceFacts facts = tool.Read();
+TEST_F(ReadDeviceTest, TakesNoAddressAndNoGatewayAsAnswers) {
+  Fails("-g -ip -i 0 -d bond0", 6,
+        "Get ip failed, because no ip was preset there!\n");
+  Fails("-g -gateway -i 0 -d bond0", 5,
+        "Get gateway failed, because no gateway was preset there!\n");
+  const DeviceFacts facts = Read();
   EXPECT_TRUE(facts.address().has_value());
   EXPECT_EQ(facts.address().value().settings_size(), 0);
   EXPECT_TRUE(facts.gateway().has_value());
   EXPECT_EQ(facts.gateway().value(), "");
 }
 
-TEST(ReadDeviceTest, NamesTheBondItselfWhereTheTableHasNone) {
-  ScriptedTool tool;
-  tool.Says("-g -dev_info -i 0",
-            absl::StrCat(kPortHeader, "| 0 | 4 | 400 | ETH | UP | Optical |\n",
-                         kInterfaceHeader));
-  EXPECT_EQ(tool.Read().gateway().value(), "10.20.0.1");
+TEST_F(ReadDeviceTest, NamesTheBondItselfWhereTheTableHasNone) {
+  Says(kDeviceInfo, TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n"));
+  EXPECT_EQ(Read().gateway().value(), "10.20.0.1");
 }
 
-TEST(ReadDeviceTest, TakesTheSlotFromTheBondsName) {
-  ScriptedTool tool;
-  EXPECT_EQ(tool.ReadAll().slot, 0u);
-  tool.Says("-g -dev_info -i 0",
-            absl::StrCat(kPortHeader, "| 0 | 4 | 400 | ETH | UP | Optical |\n",
-                         kInterfaceHeader,
-                         "| bond14 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"));
-  tool.Says("-g -ip -i 0 -d bond14", "ipaddr:10.0.0.1\nnetmask:255.0.0.0\n");
+TEST_F(ReadDeviceTest, TakesTheSlotFromTheBondsName) {
+  EXPECT_EQ(ReadAll().slot, 0u);
+  Says(kDeviceInfo,
+       TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n",
+                "| bond14 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"));
+  Says("-g -ip -i 0 -d bond14", "ipaddr:10.0.0.1\nnetmask:255.0.0.0\n");
   for (const char* query : {"gateway", "mtu", "lldp"}) {
-    tool.Says(absl::StrCat("-g -", query, " -i 0 -d bond14"), "");
+    Says(absl::StrCat("-g -", query, " -i 0 -d bond14"), "");
   }
-  const DeviceReading reading = tool.ReadAll();
+  const DeviceReading reading = ReadAll();
   EXPECT_EQ(reading.slot, 14u);
   EXPECT_EQ(reading.facts.address().value().settings(0).address(), "10.0.0.1");
 }
 
-TEST(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
-  ScriptedTool tool;
-  tool.Says(
-      "-g -dev_info -i 0",
-      absl::StrCat(kPortHeader, "| 0 | 4 | 400 | UB | UP | Electrical |\n",
-                   kInterfaceHeader));
-  const DeviceFacts facts = tool.Read();
-  EXPECT_THAT(
-      tool.runner_.commands(),
-      ElementsAre("hccn_tool -g -dev_info -i 0", "hccn_tool -g -netdetect -i 0",
-                  "hccn_tool -g -net_health -i 0"));
+TEST_F(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
+  Says(kDeviceInfo, TablesOf("| 0 | 4 | 400 | UB | UP | Electrical |\n"));
+  const DeviceFacts facts = Read();
+  EXPECT_THAT(runner_.commands(), ElementsAre("hccn_tool -g -dev_info -i 0",
+                                              "hccn_tool -g -netdetect -i 0",
+                                              "hccn_tool -g -net_health -i 0"));
   EXPECT_EQ(facts.address().missing().reason(), Missing::NOT_SUPPORTED);
   EXPECT_THAT(facts.address().missing().detail(), HasSubstr("no ETH port"));
-  EXPECT_THAT(facts.lldp().missing().detail(),
-              HasSubstr("not known for the Ascend 950 tool"));
+  EXPECT_THAT(facts.lldp().missing().detail(), HasSubstr("not known for the"));
   EXPECT_EQ(facts.link().missing().reason(), Missing::NOT_SUPPORTED);
 }
 
-TEST(ReadDeviceTest, DoesNotChooseBetweenTwoBonds) {
-  ScriptedTool tool;
-  tool.Says("-g -dev_info -i 0",
-            absl::StrCat(kPortHeader, "| 0 | 4 | 400 | ETH | UP | Optical |\n",
-                         kInterfaceHeader,
-                         "| bond0 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"
-                         "| bond1 | 10.0.0.2 | 255.0.0.0 | 8023.ad | b |\n"));
-  EXPECT_THAT(tool.Read().address().missing().detail(),
-              HasSubstr("2 bond devices"));
+TEST_F(ReadDeviceTest, DoesNotChooseBetweenTwoBonds) {
+  Says(kDeviceInfo,
+       TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n",
+                "| bond0 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"
+                "| bond1 | 10.0.0.2 | 255.0.0.0 | 8023.ad | b |\n"));
+  EXPECT_THAT(Read().address().missing().detail(), HasSubstr("2 bond devices"));
 }
 
-TEST(ReadDeviceTest, DoesNotJudgeLinksThatDiffer) {
-  ScriptedTool tool;
-  tool.Says("-g -link -i 0 -u 1 -p 5", "link status: DOWN\n");
-  const DeviceFacts facts = tool.Read();
-  EXPECT_EQ(facts.link().missing().reason(), Missing::UNREADABLE);
-  EXPECT_THAT(facts.link().missing().detail(), HasSubstr("ETH ports differ"));
+TEST_F(ReadDeviceTest, DoesNotJudgeLinksThatDiffer) {
+  Says("-g -link -i 0 -u 1 -p 5", "link status: DOWN\n");
+  const Missing missing = Read().link().missing();
+  EXPECT_EQ(missing.reason(), Missing::UNREADABLE);
+  EXPECT_THAT(missing.detail(), HasSubstr("ETH ports differ"));
+  Says("-g -link -i 0 -u 0 -p 4", "link status: DOWN\n");
+  EXPECT_EQ(Read().link().value(), LinkFact::DOWN);
 }
 
-TEST(ReadDeviceTest, ReportsDownIfAllEthPortsAre) {
-  ScriptedTool tool;
-  tool.Says("-g -link -i 0 -u 0 -p 4", "link status: DOWN\n");
-  tool.Says("-g -link -i 0 -u 1 -p 5", "link status: DOWN\n");
-  EXPECT_EQ(tool.Read().link().value(), LinkFact::DOWN);
+TEST_F(ReadDeviceTest, AsksAgainWhileADetectAddressIsPendingAndThereIsTime) {
+  Says(kNetHealth, "net health status: Detect ip set\n");
+  EXPECT_EQ(Read().net_health().value(), NET_HEALTH_DETECT_IP_SET);
+  EXPECT_EQ(runner_.CountOf("hccn_tool -g -net_health -i 0"), 4);
+  EXPECT_EQ(clock_.Monotonic(), absl::Seconds(3));
+  clock_.Advance(absl::Seconds(26));
+  EXPECT_EQ(Read().net_health().value(), NET_HEALTH_DETECT_IP_SET);
+  EXPECT_EQ(runner_.CountOf("hccn_tool -g -net_health -i 0"), 4 + 1);
 }
 
-TEST(ReadDeviceTest, AsksAgainWhileADetectAddressIsPending) {
-  ScriptedTool tool;
-  tool.Says("-g -net_health -i 0", "net health status: Detect ip set\n");
-  EXPECT_EQ(tool.Read().net_health().value(), NET_HEALTH_DETECT_IP_SET);
-  EXPECT_EQ(tool.runner_.CountOf("hccn_tool -g -net_health -i 0"), 4);
-  EXPECT_EQ(tool.clock_.Monotonic(), absl::Seconds(3));
-}
-
-TEST(ReadDeviceTest, StopsAskingWhenThereIsNoTime) {
-  ScriptedTool tool;
-  tool.clock_.Advance(absl::Seconds(29));
-  tool.Says("-g -net_health -i 0", "net health status: Detect ip set\n");
-  EXPECT_EQ(tool.Read().net_health().value(), NET_HEALTH_DETECT_IP_SET);
-  EXPECT_EQ(tool.runner_.CountOf("hccn_tool -g -net_health -i 0"), 1);
-}
-
-TEST(ReadDeviceTest, QuotesAnAnswerThatIsNotPublished) {
-  ScriptedTool tool;
-  tool.Says("-g -gateway -i 0 -d bond0", "| Gateway | 10.20.0.1 |\n");
-  const Missing missing = tool.Read().gateway().missing();
+TEST_F(ReadDeviceTest, QuotesAnAnswerThatIsNotPublished) {
+  Says("-g -gateway -i 0 -d bond0", "| Gateway | 10.20.0.1 |\n");
+  const Missing missing = Read().gateway().missing();
   EXPECT_EQ(missing.reason(), Missing::UNREADABLE);
   EXPECT_THAT(missing.detail(),
               HasSubstr("`hccn_tool -g -gateway -i 0 -d bond0`: "));
   EXPECT_THAT(missing.detail(), HasSubstr("| Gateway | 10.20.0.1 |"));
-  EXPECT_THAT(missing.detail(), HasSubstr("not known for the Ascend 950 tool"));
+  EXPECT_THAT(missing.detail(), Tells("fact-not-known-950"));
 }
 
-TEST(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {
-  ScriptedTool tool;
-  tool.Fails("-g -dev_info -i 0", 15, "Get device info failed.\n");
-  const DeviceFacts facts = tool.Read();
+TEST_F(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {
+  Fails(kDeviceInfo, 15, "Get device info failed.\n");
+  const DeviceFacts facts = Read();
   for (const Missing& missing :
        {facts.address().missing(), facts.gateway().missing(),
         facts.mtu().missing(), facts.lldp().missing(),
@@ -216,20 +190,125 @@ TEST(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {
   EXPECT_EQ(facts.net_health().value(), NET_HEALTH_SUCCESS);
 }
 
-TEST(ReadTlsTest, ReadsTheSwitch) {
-  ScriptedTool tool;
-  const TlsFact fact = tool.Tls();
-  EXPECT_TRUE(fact.value().enabled());
-  EXPECT_EQ(fact.value().source(), "hccn_tool -g -tls");
-}
-
-TEST(ReadTlsTest, GivesTheReasonOfAFailure) {
-  ScriptedTool tool;
-  tool.Fails("-g -tls -i 0", 1, "Cmd execute failed!\n");
-  EXPECT_EQ(tool.Tls().missing().detail(),
+TEST_F(ReadDeviceTest, ReadsTheSwitchOrGivesTheReasonOfAFailure) {
+  EXPECT_TRUE(Tls().value().enabled());
+  EXPECT_EQ(Tls().value().source(), "hccn_tool -g -tls");
+  Fails("-g -tls -i 0", 1, "Cmd execute failed!\n");
+  EXPECT_EQ(Tls().missing().detail(),
             "`hccn_tool -g -tls -i 0`: Cmd execute failed!");
 }
 
+std::string ReadFile(const std::string& name) {
+  return TestData("tests/testdata/ascend950/" + name);
+}
+
+TEST(ParseTlsTest, ReadsBothPublishedForms) {
+  EXPECT_EQ(ParseTls(ReadFile("tls.txt"), 0).value(), true);
+  EXPECT_EQ(ParseTls("dev_id:3, tls switch[0](0:disable, 1:enable), tls "
+                     "preconfigured[0](0:non-preset, 1:preset), tls alarm time "
+                     "threshold[60]days\n",
+                     3)
+                .value(),
+            false);
+}
+
+TEST(ParseTlsTest, RefusesAnotherDeviceOrValue) {
+  const std::string output = ReadFile("tls.txt");
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseTls(output, 1).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseTls("", 0).status()));
+  const absl::Status status =
+      ParseTls(absl::StrReplaceAll(output, {{"switch[1]", "switch[2]"}}), 0)
+          .status();
+  EXPECT_THAT(status, HasText("tls switch[2]"));
+}
+
+TEST(ParseLldpTest, TakesTheFirstSlavesNeighbour) {
+  const LldpNeighbour neighbour = ParseLldp(ReadFile("lldp.txt")).value();
+  EXPECT_TRUE(neighbour.heard());
+  EXPECT_EQ(neighbour.system_name(), "leaf-01");
+  EXPECT_EQ(neighbour.port_id(), "400GE1/1/20:2");
+}
+
+TEST(ParseLldpTest, SaysThatNobodyWasHeardOnlyIfNeitherSlaveDid) {
+  const std::string first = "[dev_name:ethc0d0e0] LLDP neighbor info:\n\n";
+  const std::string second = "[dev_name:ethc0d0e1] LLDP neighbor info:\n";
+  EXPECT_FALSE(ParseLldp(first + second + "\n").value().heard());
+  ExpectRejected(
+      ParseLldp(first + second +
+                "Chassis ID TLV\n\tMAC: 00:11:22:33:44:55\n"
+                "Port ID TLV\n\tIfname: eth1\nEnd of LLDPDU TLV\n\n"),
+      "\"ethc0d0e0\" hears none and \"ethc0d0e1\" hears one");
+  const std::string output = ReadFile("lldp.txt");
+  EXPECT_THAT(
+      ParseLldp(output.substr(0, output.find("[dev_name:ethc0d0e1"))).status(),
+      HasText("answers of 1 slaves of the bond, expected 2"));
+}
+
+TEST(ParseLldpTest, RefusesTextWithoutHeaderOrOfAnotherForm) {
+  for (const char* text :
+       {"", "\n", "Chassis ID TLV\n\tMAC: 00:11:22:33:44:55\n",
+        "[dev_name:a] LLDP neighbor info:\nport x of switch y\n"
+        "[dev_name:b] LLDP neighbor info:\n\n"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseLldp(text).status())) << text;
+  }
+}
+
+// Returns the golden input without the lines that name its source.
+std::string Golden() {
+  return GoldenText("tests/testdata/ascend950/dev_info.txt");
+}
+
+TEST(ParseDeviceInfoTest, ReadsPortsAndBonds) {
+  const DeviceInfo info = ParseDeviceInfo(Golden()).value();
+  ASSERT_EQ(info.ports.size(), 2u);
+  EXPECT_EQ(info.ports[0].udie, 0u);
+  EXPECT_EQ(info.ports[0].port, 4u);
+  EXPECT_EQ(info.ports[0].type, "UB");
+  EXPECT_EQ(info.ports[1].udie, 1u);
+  EXPECT_EQ(info.ports[1].port, 8u);
+  EXPECT_EQ(info.ports[1].type, "ETH");
+  EXPECT_THAT(info.bonds, ElementsAre("bond0"));
+}
+
+TEST(ParseDeviceInfoTest, TakesOnlyBondNamesThatTheToolTakes) {
+  const std::pair<const char*, std::vector<std::string>> kCases[] = {
+      {"| end0v0 | 192.168.2.199 | 255.255.255.0 | NA | NA |\n", {}},
+      {"| bond | 10.0.0.1 | 255.0.0.0 | NA | NA |\n"
+       "| bond0 -x | 10.0.0.1 | 255.0.0.0 | NA | NA |\n"
+       "| bond1234567890 | 10.0.0.1 | 255.0.0.0 | NA | NA |\n"
+       "| bond12 | 10.0.0.1 | 255.0.0.0 | NA | NA |\n",
+       {"bond12"}}};
+  for (const auto& [rows, bonds] : kCases) {
+    const DeviceInfo info =
+        ParseDeviceInfo(absl::StrCat(kInterfaceHeader, rows)).value();
+    EXPECT_THAT(info.ports, IsEmpty());
+    EXPECT_EQ(info.bonds, bonds);
+  }
+}
+
+TEST(ParseDeviceInfoTest, QuotesWhatItDoesNotKnow) {
+  const struct {
+    std::string output;
+    const char* message;
+  } kCases[] = {
+      {"", "no table of interfaces"},
+      {"link status: UP\n", "no table row in \"link status: UP\""},
+      {"| 0 | 4 | 400 | UB | UP | Electrical |\n", "does not fit its header"},
+      {absl::StrReplaceAll(Golden(), {{"| ETH ", "| IB  "}}),
+       "an unknown port type"},
+      {absl::StrReplaceAll(Golden(), {{"| 1       | 8 ", "| 1       | x "}}),
+       "no port id"},
+      {absl::StrReplaceAll(Golden(), {{"Port Type", "Type"}}),
+       "an unknown port table"},
+      {absl::StrReplaceAll(Golden(), {{"| Bond Mode ", ""}}),
+       "does not fit its header"},
+  };
+  for (const auto& test_case : kCases) {
+    const absl::Status status = ParseDeviceInfo(test_case.output).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << test_case.message;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(test_case.message));
+  }
+}
+
 }  // namespace
-}  // namespace ascend950
-}  // namespace clusterd
+}  // namespace clusterd::ascend950

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "config/words/words.h"
+
 namespace clusterd {
 namespace {
 
@@ -36,8 +38,7 @@ TEST(CommandWordsTest, SaysThatAProcessWasLeftBehind) {
   result.left_running = true;
   result.pid = 77;
   EXPECT_EQ(ValueText(CommandWords(UfwDisable(), result)),
-            "`ufw disable`: no answer in 10s, and process 77 could not be "
-            "killed: it may still act");
+            Say("plan-say-no-answer-left", "`ufw disable`", "10s", 77));
 }
 
 TEST(CommandWordsTest, ShowsWhyAProgramCouldNotStart) {

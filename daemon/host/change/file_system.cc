@@ -121,7 +121,7 @@ class PosixFileSystem final : public FileSystem {
     // Indexed by OpenMode.
     constexpr int kFlags[] = {O_RDONLY, O_RDWR,
                               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW};
-    // A pipe where a file is expected must not hold up a root daemon.
+    // Opening a pipe in place of a file must not block a root daemon.
     const int flags =
         kFlags[static_cast<int>(mode)] | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     const int descriptor = open(Full(path).c_str(), flags, 0600);

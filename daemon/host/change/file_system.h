@@ -32,7 +32,7 @@ class OpenFile {
  public:
   virtual ~OpenFile() = default;
 
-  // Everything from the start. OutOfRange if it is more than `max_bytes`.
+  // Reads everything from the start. OutOfRange if it is over `max_bytes`.
   virtual absl::StatusOr<std::string> ReadAll(size_t max_bytes) = 0;
   virtual absl::StatusOr<FileAttributes> Attributes() = 0;
 
@@ -47,7 +47,7 @@ class OpenFile {
   // flock(LOCK_EX | LOCK_NB). False: another process holds it.
   virtual absl::StatusOr<bool> TryLock() = 0;
   // True if the file is open elsewhere, so that its opener may take the lock
-  // without opening it now; also true where the file system cannot say.
+  // without opening it now. Also true if the file system cannot tell.
   virtual bool IsOpenElsewhere() { return false; }
 };
 
@@ -65,9 +65,9 @@ class FileSystem {
   // of open(2). Follows links except with kCreate.
   virtual absl::StatusOr<std::unique_ptr<OpenFile>> Open(
       const std::string& path, OpenMode mode) = 0;
-  // Does not follow a link. NotFound.
+  // Does not follow links. NotFound if it does not exist.
   virtual absl::StatusOr<FileAttributes> Stat(const std::string& path) = 0;
-  // Names in a folder, sorted, without "." and "..". NotFound.
+  // Names in a folder, sorted, without "." and "..". NotFound if it is missing.
   virtual absl::StatusOr<std::vector<std::string>> List(
       const std::string& folder) = 0;
 
@@ -87,7 +87,7 @@ std::unique_ptr<FileSystem> MakePosixFileSystem(const std::string& root);
 // "/etc" for "/etc/hccn.conf"; "/" for "/x".
 std::string FolderOf(const std::string& path);
 
-// Writes all of `bytes` at `offset`. DataLoss if a write takes nothing.
+// Writes all of `bytes` at `offset`. DataLoss if a write takes no bytes.
 absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes);
 

@@ -131,7 +131,7 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
     const auto name = absl::StripAsciiWhitespace(zone.standard_output);
     if (!IsZoneName(name))
       return WithWords(absl::FailedPreconditionError(""), said_);
-    // firewalld keeps the text before its last write beside the file.
+    // firewalld keeps the text before its last write in a file beside it.
     const std::string path = absl::StrCat(kZones, name, ".xml");
     paths = {path, path + ".old"};
   }
@@ -177,7 +177,7 @@ absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
 absl::Status FirewallChanger::Disable(const MutationToken&,
                                       FirewallProgram program) {
   said_.Clear();
-  // The outcome is read from the machine; said_ only serves error messages.
+  // The machine shows the outcome; said_ only serves error messages.
   if (program == UFW) {
     (void)Run({programs_.ufw, "disable"});
   } else {
@@ -231,12 +231,12 @@ absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
 absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
                                          const SavedFirewall& saved) {
   // ufw waits for its lock without a limit (util.py, create_lock), and any user
-  // who may read that file can hold it. A running ufw keeps the old one.
+  // who may read that file can hold it. A running ufw keeps the old file.
   constexpr char kLock[] = "/run/ufw.lock";
   const absl::StatusOr<FileAttributes> lock = files_->Stat(kLock);
   if (lock.ok() && (lock->uid != 0 || (lock->mode & 0077) != 0) &&
       files_->Remove(kLock).ok()) {
-    (void)files_->Open(kLock, OpenMode::kCreate);  // Or ufw makes it.
+    (void)files_->Open(kLock, OpenMode::kCreate);  // Otherwise ufw makes it.
   }
   const FirewallFacts facts = reader_->ReadFirewall(UFW);
   const bool active = facts.active().value();
@@ -247,7 +247,7 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
   }
   const absl::Status files = RestoreFiles(token, saved);
   if (!saved.active()) return files;
-  // Unconditional: a crash may have happened between the files and the reload.
+  // Reload always: a crash may have happened between the files and the reload.
   // After a failed reload the previous rules run.
   const absl::StatusOr<CommandResult> reload = Run({programs_.ufw, "reload"});
   if (!files.ok()) return files;
@@ -305,8 +305,8 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
     (void)Run({programs_.systemctl, "stop", "firewalld"});
   }
   first.Update(RemoveRules(saved));
-  // Last, because removing a rule writes these files. Also after an error,
-  // because the next boot reads them.
+  // Restored last, because removing a rule writes these files; even after an
+  // error, because the next boot reads them.
   first.Update(RestoreFiles(token, saved));
   return first;
 }

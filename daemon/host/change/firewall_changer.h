@@ -59,12 +59,12 @@ class FirewallChanger {
   // the program's words, if it is still active or enabled afterwards.
   absl::Status Disable(const MutationToken& token, FirewallProgram program);
 
-  // Adds the rule, running and permanently, unless `saved`, of SaveRule, has
+  // Adds the rule, running and permanently, unless `saved` (from SaveRule) has
   // it. FailedPrecondition if the rule is missing afterwards.
   absl::Status Add(const MutationToken& token, const FirewallRule& rule,
                    const SavedFirewall& saved);
 
-  // Restores state, start at boot, rules and files; files also if the rest
+  // Restores state, start at boot, rules and files; files even if the rest
   // fails. `saved` comes from Save, plus the rules of every SaveRule. Skips
   // what is already restored. FailedPrecondition if the result differs or may
   // change.
@@ -77,19 +77,19 @@ class FirewallChanger {
                                           const std::string& rule,
                                           bool permanent);
   absl::StatusOr<bool> HasRule(const std::string& rule, bool permanent);
-  // Restores all of them despite errors; returns the first error.
+  // Restores all files despite errors; returns the first error.
   absl::Status RestoreFiles(const MutationToken& token,
                             const SavedFirewall& saved);
   // Removes the rules that `saved` marks as added from firewalld.
   absl::Status RemoveRules(const SavedFirewall& saved);
-  // Also starts an active firewalld: a stop that outlived its command continues
-  // inside systemd, and only a start replaces it (systemctl(1), --job-mode).
+  // Also starts an active firewalld: a stop can outlast its command inside
+  // systemd, and only a start replaces it (systemctl(1), --job-mode).
   absl::Status StartFirewalld();
   absl::Status RestoreUfw(const MutationToken& token,
                           const SavedFirewall& saved);
   absl::Status RestoreFirewalld(const MutationToken& token,
                                 const SavedFirewall& saved);
-  // Adds the last command's output, if one was run.
+  // Adds the last command's output to the error, if one was run.
   absl::Status LastWas(const absl::Status& error) const;
   absl::Status Expect(FirewallProgram program, bool active, bool enabled);
 

@@ -178,8 +178,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
   }
 
   SavedFirewall Save(bool adds_rules) {
-    const absl::StatusOr<SavedFirewall> saved =
-        changer_.Save(GetParam(), adds_rules);
+    const auto saved = changer_.Save(GetParam(), adds_rules);
     EXPECT_TRUE(saved.ok()) << saved.status();
     return saved.ok() ? *saved : SavedFirewall();
   }

@@ -8,8 +8,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -77,277 +79,254 @@ FirewallRule Rule(FirewallProgram program) {
   return rule;
 }
 
-struct Changer {
-  ScriptedFirewall outside;
-  FakeFileSystem files;
-  MutationTokenIssuer issuer;
-  FirewallChanger changer{&outside, &files, &outside, FirewallPrograms()};
+class FirewallChangerTest : public testing::Test {
+ protected:
+  FirewallChangerTest() { Set(true, true); }
 
-  Changer() { Set(true, true); }
   // Saves everything that an apply saves before it adds a rule.
   absl::StatusOr<SavedFirewall> SaveForRule(FirewallProgram program) {
-    absl::StatusOr<SavedFirewall> saved =
-        changer.Save(program, /*adds_rules=*/true);
-    const absl::StatusOr<SavedFirewall> rule = changer.SaveRule(Rule(program));
+    auto saved = changer_.Save(program, /*adds_rules=*/true);
+    const absl::StatusOr<SavedFirewall> rule = changer_.SaveRule(Rule(program));
     if (!rule.ok()) return rule.status();
     if (saved.ok()) saved->MergeFrom(*rule);
     return saved;
   }
   absl::Status Add(FirewallProgram program, const SavedFirewall& saved) {
-    return changer.Add(issuer.token(), Rule(program), saved);
+    return changer_.Add(issuer_.token(), Rule(program), saved);
+  }
+  absl::Status Disable(FirewallProgram program) {
+    return changer_.Disable(issuer_.token(), program);
+  }
+  absl::Status Restore(const SavedFirewall& saved) {
+    return changer_.Restore(issuer_.token(), saved);
   }
   void Set(bool active, bool enabled) {
-    outside.facts.mutable_installed()->set_value(true);
-    outside.facts.mutable_active()->set_value(active);
-    outside.facts.mutable_enabled_at_boot()->set_value(enabled);
+    outside_.facts.mutable_installed()->set_value(true);
+    outside_.facts.mutable_active()->set_value(active);
+    outside_.facts.mutable_enabled_at_boot()->set_value(enabled);
   }
+  void Allow(FirewallProgram program) {
+    *outside_.facts.mutable_allowed()->mutable_value()->add_ports() =
+        Rule(program).port();
+  }
+  // One that was active and started at boot.
+  static SavedFirewall Running(FirewallProgram program) {
+    SavedFirewall saved;
+    saved.set_program(program);
+    saved.set_active(true);
+    saved.set_enabled(true);
+    return saved;
+  }
+
+  ScriptedFirewall outside_;
+  FakeFileSystem files_;
+  MutationTokenIssuer issuer_;
+  FirewallChanger changer_{&outside_, &files_, &outside_, FirewallPrograms()};
 };
 
-TEST(FirewallChangerTest, DisablesUfwByItsOwnCommand) {
-  Changer test;
-  test.outside.on_command = [&](const std::string&) { test.Set(false, false); };
-  EXPECT_TRUE(test.changer.Disable(test.issuer.token(), UFW).ok());
-  EXPECT_EQ(test.outside.commands, std::vector<std::string>{"ufw disable"});
-}
+constexpr char kUfwConf[] = "/etc/ufw/ufw.conf";
+constexpr char kUfwRules[] = "/etc/ufw/user.rules";
+constexpr char kZoneFile[] = "/etc/firewalld/zones/public.xml";
+constexpr char kStop[] = "systemctl stop firewalld";
+constexpr char kStart[] = "systemctl start firewalld";
 
-TEST(FirewallChangerTest, DisablesFirewalldForTheNextBootToo) {
-  Changer test;
-  test.outside.on_command = [&](const std::string& line) {
-    if (line == "systemctl stop firewalld") test.Set(false, false);
+TEST_F(FirewallChangerTest, DisablesEachByItsOwnCommands) {
+  outside_.on_command = [&](const std::string& line) {
+    if (line == "ufw disable" || line == kStop) Set(false, false);
   };
-  EXPECT_TRUE(test.changer.Disable(test.issuer.token(), FIREWALLD).ok());
-  EXPECT_TRUE(test.outside.Ran("systemctl disable firewalld"));
+  EXPECT_TRUE(Disable(UFW).ok());
+  EXPECT_EQ(outside_.commands, std::vector<std::string>{"ufw disable"});
+  Set(true, true);
+  EXPECT_TRUE(Disable(FIREWALLD).ok());
+  EXPECT_TRUE(outside_.Ran("systemctl disable firewalld"));
 }
 
-TEST(FirewallChangerTest, DoesNotBelieveASuccessThatChangedNothing) {
-  Changer test;
-  const absl::Status status = test.changer.Disable(test.issuer.token(), UFW);
+TEST_F(FirewallChangerTest, DoesNotBelieveASuccessThatChangedNothing) {
+  const absl::Status status = Disable(UFW);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
             "ufw: is active, starts at boot, expected stopped, does not start "
             "at boot; last was `ufw disable`: status 0");
 }
 
-TEST(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
-  Changer test;
-  test.outside.on_command = [&](const std::string&) {
-    *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
-        Rule(UFW).port();
-  };
-  const auto saved = test.SaveForRule(UFW);
+TEST_F(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
+  outside_.on_command = [&](const std::string&) { Allow(UFW); };
+  const auto saved = SaveForRule(UFW);
   ASSERT_TRUE(saved.ok());
   EXPECT_EQ(saved->files_size(), 3);
-  EXPECT_TRUE(test.Add(UFW, *saved).ok());
-  EXPECT_EQ(test.outside.commands,
+  EXPECT_TRUE(Add(UFW, *saved).ok());
+  EXPECT_EQ(outside_.commands,
             std::vector<std::string>{"ufw allow proto tcp from 10.0.0.0/24 to "
                                      "any port 60000:60015"});
 }
 
-TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
-  Changer test;
-  test.outside.facts.mutable_allowed()->mutable_value();
-  const auto saved = test.SaveForRule(UFW);
-  const absl::Status status = test.Add(UFW, *saved);
-  EXPECT_NE(status.message().find("does not allow 60000:60015/tcp"),
-            absl::string_view::npos);
+TEST_F(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
+  outside_.facts.mutable_allowed()->mutable_value();
+  EXPECT_THAT(Add(UFW, *SaveForRule(UFW)),
+              Tells("msg-step-not-let-in", "60000:60015/tcp"));
 }
 
-TEST(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
-  Changer test;
-  test.outside.has_permanent = true;
-  const auto saved = test.SaveForRule(FIREWALLD);
+TEST_F(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
+  outside_.has_permanent = true;
+  const auto saved = SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
   EXPECT_EQ(saved->added_running_size(), 1);
   EXPECT_EQ(saved->added_permanent_size(), 0);
-  test.outside.commands.clear();
-  *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
-      Rule(FIREWALLD).port();
-  EXPECT_TRUE(test.Add(FIREWALLD, *saved).ok());
-  EXPECT_TRUE(test.outside.Ran("firewall-cmd --add-rich-rule=" +
-                               RichRule(Rule(FIREWALLD).port())));
-  for (const std::string& command : test.outside.commands) {
+  outside_.commands.clear();
+  Allow(FIREWALLD);
+  EXPECT_TRUE(Add(FIREWALLD, *saved).ok());
+  EXPECT_TRUE(outside_.Ran("firewall-cmd --add-rich-rule=" +
+                           RichRule(Rule(FIREWALLD).port())));
+  for (const std::string& command : outside_.commands) {
     EXPECT_FALSE(absl::StrContains(command, "--permanent --add")) << command;
   }
 }
 
-TEST(FirewallChangerTest, RefusesAZoneNameThatIsAPath) {
-  Changer test;
-  test.outside.zone = "../../etc/passwd";
-  EXPECT_EQ(test.SaveForRule(FIREWALLD).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+TEST_F(FirewallChangerTest, DoesNotTouchWhatItCannotPutBack) {
+  outside_.zone = "../../etc/passwd";
+  EXPECT_TRUE(absl::IsFailedPrecondition(SaveForRule(FIREWALLD).status()));
+  outside_.commands.clear();
+  outside_.facts.clear_enabled_at_boot();
+  EXPECT_TRUE(absl::IsFailedPrecondition(SaveForRule(UFW).status()));
+  EXPECT_TRUE(outside_.commands.empty());
 }
 
-TEST(FirewallChangerTest, DoesNotTouchWhatItCannotPutBack) {
-  Changer test;
-  test.outside.facts.clear_enabled_at_boot();
-  EXPECT_EQ(test.SaveForRule(UFW).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(test.outside.commands.empty());
-}
-
-TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
-  Changer test;
-  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
-  test.files.Put("/etc/ufw/user.rules", "old\n", 0640);
-  const auto saved = test.changer.Save(UFW, /*adds_rules=*/false);
+TEST_F(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
+  files_.Put(kUfwConf, "ENABLED=yes\n");
+  files_.Put(kUfwRules, "old\n", 0640);
+  const auto saved = changer_.Save(UFW, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=no\n");
-  test.Set(false, false);
-  test.outside.on_command = [&](const std::string& line) {
-    if (line == "ufw --force enable") test.Set(true, true);
+  files_.Put(kUfwConf, "ENABLED=no\n");
+  Set(false, false);
+  outside_.on_command = [&](const std::string& line) {
+    if (line == "ufw --force enable") Set(true, true);
   };
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
-  EXPECT_EQ(*test.files.Content("/etc/ufw/ufw.conf"), "ENABLED=yes\n");
-  EXPECT_TRUE(test.outside.Ran("ufw reload"));
+  EXPECT_TRUE(Restore(*saved).ok());
+  EXPECT_EQ(*files_.Content(kUfwConf), "ENABLED=yes\n");
+  EXPECT_TRUE(outside_.Ran("ufw reload"));
 }
 
 // A user who may read it can hold it without a limit, and ufw waits.
-TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
-  Changer test;
-  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
-  const auto saved = test.changer.Save(UFW, /*adds_rules=*/false);
+TEST_F(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
+  constexpr char kLock[] = "/run/ufw.lock";
+  files_.Put(kUfwConf, "ENABLED=yes\n");
+  const auto saved = changer_.Save(UFW, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/run/ufw.lock", "", 0644);
-  const uint64_t held = test.files.Stat("/run/ufw.lock")->inode;
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
-  const auto lock = test.files.Stat("/run/ufw.lock");
+  files_.Put(kLock, "", 0644);
+  const uint64_t held = files_.Stat(kLock)->inode;
+  EXPECT_TRUE(Restore(*saved).ok());
+  const auto lock = files_.Stat(kLock);
   ASSERT_TRUE(lock.ok());
   EXPECT_NE(lock->inode, held);
   EXPECT_EQ(lock->mode, 0600u);
   // A lock file that only root can open stays.
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
-  EXPECT_EQ(test.files.Stat("/run/ufw.lock")->inode, lock->inode);
+  EXPECT_TRUE(Restore(*saved).ok());
+  EXPECT_EQ(files_.Stat(kLock)->inode, lock->inode);
 }
 
-TEST(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
-  Changer test;
-  SavedFirewall saved;
-  saved.set_program(FIREWALLD);
-  saved.set_active(true);
-  saved.set_enabled(true);
+TEST_F(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
+  SavedFirewall saved = Running(FIREWALLD);
   saved.add_added_running("rule a");
-  test.outside.has_running = test.outside.has_permanent = true;
-  test.outside.on_command = [&](const std::string& line) {
-    if (absl::StrContains(line, "--remove")) test.outside.has_running = false;
+  outside_.has_running = outside_.has_permanent = true;
+  outside_.on_command = [&](const std::string& line) {
+    if (absl::StrContains(line, "--remove")) outside_.has_running = false;
   };
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_TRUE(Restore(saved).ok());
   EXPECT_EQ(
-      test.outside.commands,
-      (std::vector<std::string>{"systemctl start firewalld",
-                                "firewall-cmd --query-rich-rule=rule a",
+      outside_.commands,
+      (std::vector<std::string>{kStart, "firewall-cmd --query-rich-rule=rule a",
                                 "firewall-cmd --remove-rich-rule=rule a",
                                 "firewall-cmd --query-rich-rule=rule a"}));
 }
 
-TEST(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
-  Changer test;
-  test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
-  auto saved = test.SaveForRule(FIREWALLD);
+TEST_F(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
+  files_.Put(kZoneFile, "old\n");
+  const auto saved = SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
-  test.outside.has_running = true;
-  const absl::Status status = test.changer.Restore(test.issuer.token(), *saved);
-  EXPECT_TRUE(
-      absl::StrContains(status.message(),
-                        "firewalld: still has the running rule: `firewall-cmd "
-                        "--remove-rich-rule=rule family="))
-      << status;
-  EXPECT_EQ(*test.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
+  files_.Put(kZoneFile, "new\n");
+  outside_.has_running = true;
+  EXPECT_THAT(Restore(*saved).message(),
+              Tells("msg-step-still-running",
+                    absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
+  EXPECT_EQ(*files_.Content(kZoneFile), "old\n");
 }
 
-TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
-  Changer test;
-  SavedFirewall saved;
-  saved.set_program(UFW);
-  saved.set_active(true);
-  saved.set_enabled(true);
-  CommandResult& reload = test.outside.results["ufw reload"];
+TEST_F(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
+  CommandResult& reload = outside_.results["ufw reload"];
   reload.exit_status = 1;
   reload.standard_error = "ERROR: Could not load logging rules\n";
-  const absl::Status status = test.changer.Restore(test.issuer.token(), saved);
-  EXPECT_EQ(status.message(),
-            "ufw: its files are as they were, the rules that run are not: `ufw "
-            "reload`: status 1: ERROR: Could not load logging rules");
+  EXPECT_THAT(
+      Restore(Running(UFW)),
+      Tells("msg-step-ufw-rules-differ",
+            "`ufw reload`: status 1: ERROR: Could not load logging rules"));
   reload = TimedOut();
-  EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_FALSE(Restore(Running(UFW)).ok());
 }
 
 // The command is killed at its deadline, but systemd continues the stop.
-TEST(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
-  Changer test;
-  const auto saved = test.changer.Save(FIREWALLD, /*adds_rules=*/false);
+TEST_F(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
+  const auto saved = changer_.Save(FIREWALLD, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
-  test.outside.results["systemctl stop firewalld"] = TimedOut();
+  outside_.results[kStop] = TimedOut();
   bool stops_later = false;
-  test.outside.on_command = [&](const std::string& line) {
-    if (line == "systemctl stop firewalld") stops_later = true;
-    if (line == "systemctl start firewalld") stops_later = false;
+  outside_.on_command = [&](const std::string& line) {
+    if (line == kStop) stops_later = true;
+    if (line == kStart) stops_later = false;
   };
-  EXPECT_FALSE(test.changer.Disable(test.issuer.token(), FIREWALLD).ok());
+  EXPECT_FALSE(Disable(FIREWALLD).ok());
   ASSERT_TRUE(stops_later);
-  EXPECT_EQ(test.changer.Restore(test.issuer.token(), *saved),
-            absl::OkStatus());
+  EXPECT_EQ(Restore(*saved), absl::OkStatus());
   EXPECT_FALSE(stops_later);
 }
 
-TEST(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
-  Changer test;
-  SavedFirewall saved;
-  saved.set_program(FIREWALLD);
-  saved.set_active(true);
-  saved.set_enabled(true);
-  test.outside.results["systemctl start firewalld"] = TimedOut();
-  EXPECT_EQ(test.changer.Restore(test.issuer.token(), saved).message(),
-            "firewalld: may not stay active: `systemctl start firewalld`: no "
-            "answer in 30s");
-  CommandResult& is_active =
-      test.outside.results["systemctl is-active firewalld"];
+TEST_F(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
+  outside_.results[kStart] = TimedOut();
+  EXPECT_THAT(Restore(Running(FIREWALLD)),
+              Tells("msg-step-not-stay-active",
+                    Worded("plan-say-no-answer", "`systemctl start firewalld`",
+                           "30s", 0)));
+  CommandResult& is_active = outside_.results["systemctl is-active firewalld"];
   is_active.exit_status = 3;
   is_active.standard_output = "deactivating\n";
-  EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_FALSE(Restore(Running(FIREWALLD)).ok());
   is_active.exit_status = 0;
   is_active.standard_output = "active\n";
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_TRUE(Restore(Running(FIREWALLD)).ok());
 }
 
-TEST(FirewallChangerTest, LeavesAFirewalldStoppedThatWas) {
-  Changer test;
+TEST_F(FirewallChangerTest, LeavesAFirewalldStoppedThatWas) {
   SavedFirewall saved;
   saved.set_program(FIREWALLD);
-  test.Set(false, false);
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
-  EXPECT_TRUE(test.outside.commands.empty());
+  Set(false, false);
+  EXPECT_TRUE(Restore(saved).ok());
+  EXPECT_TRUE(outside_.commands.empty());
 }
 
-TEST(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
-  Changer test;
-  test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
-  const auto saved = test.SaveForRule(FIREWALLD);
+TEST_F(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
+  const std::string former = std::string(kZoneFile) + ".old";
+  files_.Put(kZoneFile, "old\n");
+  const auto saved = SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
-  test.files.Put("/etc/firewalld/zones/public.xml.old", "old\n");
-  test.Set(false, true);
-  const absl::Status status = test.changer.Restore(test.issuer.token(), *saved);
-  EXPECT_TRUE(absl::StrContains(status.message(), "FirewallD is not running"))
-      << status;
-  EXPECT_EQ(*test.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
-  EXPECT_FALSE(test.files.Content("/etc/firewalld/zones/public.xml.old"));
+  files_.Put(kZoneFile, "new\n");
+  files_.Put(former, "old\n");
+  Set(false, true);
+  EXPECT_THAT(Restore(*saved), HasText("FirewallD is not running"));
+  EXPECT_EQ(*files_.Content(kZoneFile), "old\n");
+  EXPECT_FALSE(files_.Content(former));
 }
 
-TEST(FirewallChangerTest, RestoresTheOtherFilesWhenOneCannotBe) {
-  Changer test;
-  test.files.Put("/etc/ufw/ufw.conf", "old\n");
-  test.files.Put("/etc/ufw/user.rules", "old\n");
-  const auto saved = test.SaveForRule(UFW);
+TEST_F(FirewallChangerTest, RestoresTheOtherFilesWhenOneCannotBe) {
+  files_.Put(kUfwConf, "old\n");
+  files_.Put(kUfwRules, "old\n");
+  const auto saved = SaveForRule(UFW);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/ufw/ufw.conf", "new\n");
-  test.files.Put("/etc/ufw/user.rules", "new\n");
-  test.files.FailChanges("/etc/ufw/ufw.conf",
-                         absl::ResourceExhaustedError("No space left"));
-  EXPECT_EQ(test.changer.Restore(test.issuer.token(), *saved),
-            absl::ResourceExhaustedError("No space left"));
-  EXPECT_EQ(*test.files.Content("/etc/ufw/user.rules"), "old\n");
-  EXPECT_TRUE(test.outside.Ran("ufw reload"));
+  files_.Put(kUfwConf, "new\n");
+  files_.Put(kUfwRules, "new\n");
+  const absl::Status full = absl::ResourceExhaustedError("No space left");
+  files_.FailChanges(kUfwConf, full);
+  EXPECT_EQ(Restore(*saved), full);
+  EXPECT_EQ(*files_.Content(kUfwRules), "old\n");
+  EXPECT_TRUE(outside_.Ran("ufw reload"));
 }
 
 }  // namespace

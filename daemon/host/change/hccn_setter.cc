@@ -53,7 +53,7 @@ std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
           "via",       via,  "dev", device, "table",   table};
 }
 
-// Only such a run has meaningful output.
+// The output of other runs has no meaning.
 bool EndedByItself(const CommandResult& result) {
   return !result.timed_out && !result.left_running;
 }
@@ -99,7 +99,7 @@ absl::StatusOr<CommandResult> HccnSetter::Run(
 FindingValue HccnSetter::Set(const MutationToken&, uint32_t device,
                              const std::vector<std::string>& words) {
   FindingValue said;
-  // The caller reads the outcome from device and file.
+  // The caller reads the outcome from the device and the file.
   (void)Run(device, words, &said);
   return said;
 }

@@ -31,7 +31,7 @@ namespace clusterd {
 class HccnSetter {
  public:
   // `tool` is the absolute path of the tool on this host, never one from a
-  // plan. `deadline` is for one command, and for the wait until observation is
+  // plan. `deadline` limits each command, and the wait until observation is
   // done with the device. A "busy" answer is retried 5 times, 0.5 s apart.
   // `locks` are those of the host's observer. All must outlive it.
   HccnSetter(CommandRunner* runner, Clock* clock, DeviceLocks* locks,

@@ -31,7 +31,7 @@ class ObserverHostReader final : public HostReader {
     HccnSession session(LocateHccnTool(parts_.paths), NpuToolFacts::CLASSIC,
                         device, parts_.runner, parts_.clock, &budget,
                         parts_.locks);
-    // Under the lock, clusterd itself does not rewrite the file meanwhile.
+    // While this holds the lock, clusterd itself does not rewrite the file.
     const FileReader files(parts_.paths.root);
     const HccnConfFact conf = ReadHccnConf(files, parts_.clock);
     TlsAsking tls;

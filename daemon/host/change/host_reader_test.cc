@@ -3,9 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/host/machine_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -90,8 +88,7 @@ TEST_F(HostReaderTest, NeverAsksForTlsWithoutAFileToCopy) {
 }
 
 TEST_F(HostReaderTest, GivesReasonsForADeviceThatDoesNotAnswer) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Hangs("hccn_tool -i 3 -ip -g");
+  runner_.NowHangs("hccn_tool -i 3 -ip -g");
   const DeviceFacts facts = reader_->ReadDevice(3);
   EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.tls().missing().reason(), Missing::TIMED_OUT);
@@ -133,8 +130,8 @@ TEST_F(HostReaderTest, ReadsTheWholeHostAsAnObservationDoes) {
 }
 
 TEST_F(HostReaderTest, SpeaksTheCommandLineOfTheToolThatIsThere) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Fails("hccn_tool -i 3 -ip -g", 2, "Please specify a valid mode.\n");
+  runner_.NowFails("hccn_tool -i 3 -ip -g", 2,
+                   "Please specify a valid mode.\n");
   const HostFacts facts = reader_->ReadHost();
   EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::ASCEND_950);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("hccn_tool -g ")));

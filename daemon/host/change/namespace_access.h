@@ -17,7 +17,7 @@
 
 namespace clusterd {
 
-// One open namespace for both functions, whatever its name leads to later.
+// One open namespace for both functions, whatever its name refers to later.
 struct EnteredNamespace {
   // Opens a file as a thread inside would: /proc/sys is that of the namespace.
   // The file stays with it and any thread may use it. Errors are those of
@@ -31,9 +31,9 @@ class NamespaceAccess {
  public:
   virtual ~NamespaceAccess() = default;
 
-  // Resolves `target` again. NotFound: the name currently leads to none on this
-  // host, which does not prove that the earlier namespace has ended. Any other
-  // code: the namespace is unknown or cannot be entered.
+  // Resolves `target` again. NotFound: the name currently refers to none on
+  // this host, which does not prove that the earlier namespace has ended. Any
+  // other code: the namespace is unknown or cannot be entered.
   virtual absl::StatusOr<EnteredNamespace> Enter(
       const NetworkNamespace& target) = 0;
 
@@ -42,7 +42,7 @@ class NamespaceAccess {
   virtual absl::StatusOr<EnteredNamespace> EnterInode(
       const NetworkNamespace& target, uint64_t inode) = 0;
 
-  // Id of this boot, which no namespace outlives; empty: not known.
+  // The id of this boot, after which no namespace exists; empty: not known.
   virtual std::string BootId() = 0;
 };
 

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -24,10 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-SysctlWriter WriterIn(const EnteredNamespace& entered) {
-  return SysctlWriter(entered.open);
-}
-
 class NamespaceAccessTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -44,13 +39,20 @@ class NamespaceAccessTest : public ::testing::Test {
     ASSERT_TRUE(home.ok()) << home.status();
     ASSERT_TRUE(home->Run(work).ok());
   }
-  std::optional<EnteredNamespace> Enter(uint32_t pid) {
+  static NetworkNamespace Target(uint32_t pid) {
     NetworkNamespace target;
     target.set_pid(pid);
-    auto entered = access_->Enter(target);
-    if (entered.ok()) return *std::move(entered);
-    ADD_FAILURE() << entered.status();
-    return std::nullopt;
+    return target;
+  }
+  EnteredNamespace Enter(uint32_t pid) {
+    return access_->Enter(Target(pid)).value();
+  }
+  std::string Identity(uint32_t pid) {
+    return NameFacts(Enter(pid).read())[kNetworkNamespaceFact];
+  }
+  absl::Status Set(const EnteredNamespace& entered, const char* key,
+                   const std::string& value) {
+    return SysctlWriter(entered.open).Write(issuer_.token(), key, value);
   }
 
   std::string why_;
@@ -69,29 +71,22 @@ TEST_F(NamespaceAccessTest, WritesInOneNamespaceAndNoOther) {
   const std::string there = other_->Get(kSomaxconnKey);
   AtHome([&] {
     const std::string here = GetHere(kSomaxconnKey);
-    const auto entered = Enter(train_->pid());
-    ASSERT_TRUE(entered.has_value());
-    SysctlWriter writer = WriterIn(*entered);
-    const absl::Status written =
-        writer.Write(issuer_.token(), kSomaxconnKey, "54321");
-    EXPECT_TRUE(written.ok()) << written;
-    EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
+    const EnteredNamespace entered = Enter(train_->pid());
+    EXPECT_EQ(Set(entered, kSomaxconnKey, "54321"), absl::OkStatus());
+    EXPECT_EQ(*SysctlWriter(entered.open).Read(kSomaxconnKey), "54321");
     EXPECT_EQ(train_->Get(kSomaxconnKey), "54321");
     EXPECT_EQ(other_->Get(kSomaxconnKey), there);
     EXPECT_EQ(GetHere(kSomaxconnKey), here);
-    EXPECT_EQ(entered->read().kernel().network_namespace().value(),
+    EXPECT_EQ(entered.read().kernel().network_namespace().value(),
               train_->inode());
-    EXPECT_EQ(entered->read().kernel().somaxconn().value(), 54321u);
+    EXPECT_EQ(entered.read().kernel().somaxconn().value(), 54321u);
   });
 }
 
 TEST_F(NamespaceAccessTest, TellsWhichNamespaceItIs) {
-  const auto identity = [this](uint32_t pid) {
-    return NameFacts(Enter(pid)->read())[kNetworkNamespaceFact];
-  };
-  const std::string train = identity(train_->pid());
-  EXPECT_EQ(identity(train_->pid()), train);
-  EXPECT_NE(identity(other_->pid()), train);
+  const std::string train = Identity(train_->pid());
+  EXPECT_EQ(Identity(train_->pid()), train);
+  EXPECT_NE(Identity(other_->pid()), train);
   EXPECT_THAT(train, StartsWith(absl::StrCat(train_->inode(), ", ")));
   EXPECT_THAT(train, HasSubstr(absl::StrCat(", boot ",
                                             GetHere("kernel.random.boot_id"))));
@@ -103,19 +98,15 @@ TEST_F(NamespaceAccessTest, TellsWhichNamespaceItIs) {
 
 TEST_F(NamespaceAccessTest, EntersANamespaceByItsNumber) {
   const NamespaceGuest guest(*train_);
-  NetworkNamespace target;
-  target.set_pid(train_->pid());
+  const NetworkNamespace target = Target(train_->pid());
   const uint64_t inode = train_->inode();
-  const std::string identity =
-      NameFacts(Enter(train_->pid())->read())[kNetworkNamespaceFact];
+  const std::string identity = Identity(train_->pid());
   train_->End();
   EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
-  const auto entered = access_->EnterInode(target, inode);
-  ASSERT_TRUE(entered.ok()) << entered.status();
-  EXPECT_EQ(NameFacts(entered->read())[kNetworkNamespaceFact], identity);
+  const auto entered = access_->EnterInode(target, inode).value();
+  EXPECT_EQ(NameFacts(entered.read())[kNetworkNamespaceFact], identity);
   EXPECT_THAT(identity, HasSubstr(absl::StrCat("boot ", access_->BootId())));
-  SysctlWriter writer = WriterIn(*entered);
-  EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
+  EXPECT_EQ(Set(entered, kSomaxconnKey, "54321"), absl::OkStatus());
   EXPECT_EQ(guest.Get(kSomaxconnKey), "54321");
 }
 
@@ -125,15 +116,11 @@ TEST_F(NamespaceAccessTest, WritesAListThatIsLongerThanOneWriteTakes) {
   ASSERT_GT(wanted.ToString().size(), 8000u);
   AtHome([&] {
     const std::string here = GetHere(kReservedPortsKey);
-    const auto entered = Enter(train_->pid());
-    ASSERT_TRUE(entered.has_value());
-    SysctlWriter writer = WriterIn(*entered);
-    const absl::Status written =
-        writer.Write(issuer_.token(), kReservedPortsKey, wanted.ToString());
-    EXPECT_TRUE(written.ok()) << written;
-    EXPECT_EQ(train_->Get(kReservedPortsKey), wanted.ToString());
-    EXPECT_TRUE(writer.Write(issuer_.token(), kReservedPortsKey, "").ok());
-    EXPECT_EQ(train_->Get(kReservedPortsKey), "");
+    const EnteredNamespace entered = Enter(train_->pid());
+    for (const std::string& ports : {wanted.ToString(), std::string()}) {
+      EXPECT_EQ(Set(entered, kReservedPortsKey, ports), absl::OkStatus());
+      EXPECT_EQ(train_->Get(kReservedPortsKey), ports);
+    }
     EXPECT_EQ(GetHere(kReservedPortsKey), here);
   });
 }
@@ -143,11 +130,8 @@ TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {
   const bool had = WithOwnMounts(
       [&] {
         MountReadOnly("/proc/sys");
-        const auto entered = Enter(train_->pid());
-        ASSERT_TRUE(entered.has_value());
-        SysctlWriter writer = WriterIn(*entered);
         const absl::Status written =
-            writer.Write(issuer_.token(), kSomaxconnKey, "54321");
+            Set(Enter(train_->pid()), kSomaxconnKey, "54321");
         EXPECT_THAT(std::string(written.message()),
                     HasSubstr("Read-only file system"));
       },
@@ -157,15 +141,11 @@ TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {
 }
 
 TEST_F(NamespaceAccessTest, StaysWithTheNamespaceThatWasEntered) {
-  const auto entered = Enter(train_->pid());
-  ASSERT_TRUE(entered.has_value());
-  const uint32_t pid = train_->pid();
+  const EnteredNamespace entered = Enter(train_->pid());
+  const NetworkNamespace target = Target(train_->pid());
   train_->End();
-  SysctlWriter writer = WriterIn(*entered);
-  EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
-  EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
-  NetworkNamespace target;
-  target.set_pid(pid);
+  EXPECT_EQ(Set(entered, kSomaxconnKey, "54321"), absl::OkStatus());
+  EXPECT_EQ(*SysctlWriter(entered.open).Read(kSomaxconnKey), "54321");
   EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
 }
 

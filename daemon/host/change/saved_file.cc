@@ -14,7 +14,7 @@ absl::Status WriteTemporary(FileSystem* files, const std::string& path,
                             const SavedFile& wanted) {
   ASSIGN_OR_RETURN(const auto file, files->Open(path, OpenMode::kCreate));
   RETURN_IF_ERROR(WriteFully(file.get(), 0, wanted.content()));
-  // The owner first: changing it may clear mode bits.
+  // Set the owner first: changing it may clear mode bits.
   RETURN_IF_ERROR(file->SetOwner(wanted.uid(), wanted.gid()));
   RETURN_IF_ERROR(file->SetMode(wanted.mode()));
   return file->Sync();
@@ -32,7 +32,7 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
   absl::Status status = WriteTemporary(files, temporary, wanted);
   if (status.ok()) status = files->Rename(temporary, wanted.path());
   if (!status.ok()) {
-    // The caller gets the error of the write.
+    // The caller gets the error of the write instead.
     (void)RemoveIfThere(files, temporary);
     return status;
   }
@@ -58,8 +58,8 @@ absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
 }
 
 absl::Status Overwrite(OpenFile* file, absl::string_view text) {
-  // Text first, then the truncation: a full disk refuses growth, and then the
-  // old blocks are still there.
+  // Write first, then truncate: a full disk refuses growth, and then the old
+  // blocks still exist.
   RETURN_IF_ERROR(WriteFully(file, 0, text));
   RETURN_IF_ERROR(file->Truncate(text.size()));
   return file->Sync();
@@ -103,7 +103,7 @@ absl::Status RestoreFile(const MutationToken&, FileSystem* files,
   } else if (now.SerializeAsString() != saved.SerializeAsString()) {
     return Put(files, saved);
   }
-  // The text may be only in memory: a crash may have preceded the sync.
+  // The text may not be on disk, since a crash may have preceded the sync.
   return files->SyncDirectory(FolderOf(saved.path()));
 }
 
@@ -183,7 +183,7 @@ absl::Status InPlaceFile::Restore(const MutationToken& token,
   if (absl::IsNotFound(file.status())) return RestoreFile(token, files_, saved);
   RETURN_IF_ERROR(file.status());
   ASSIGN_OR_RETURN(const SavedFile now, SaveOpenFile(file->get(), path_));
-  // The owner first: changing it may clear mode bits.
+  // Set the owner first: changing it may clear mode bits.
   if (now.uid() != saved.uid() || now.gid() != saved.gid()) {
     RETURN_IF_ERROR((*file)->SetOwner(saved.uid(), saved.gid()));
   }

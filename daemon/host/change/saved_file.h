@@ -28,13 +28,13 @@ inline constexpr size_t kMaxFileBytes = 4 << 20;
 // the next run finds what a crash left behind.
 std::string TemporaryOf(const std::string& path);
 
-// Returns the file's content, owner and mode; existed is false if it is
-// missing. FailedPrecondition if the path is a link, folder or device.
+// Returns the file's content, owner and mode; existed is false if there is
+// none. FailedPrecondition if the path is a link, folder or device.
 absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path);
 
 // Writes `content` with the owner and mode of the previous file, or root and
-// 0644. FailedPrecondition as SaveFile. On any other error the old file is
-// still there and the temporary is gone, unless its removal fails too.
+// 0644. FailedPrecondition as SaveFile. On any other error the old file still
+// exists, and the temporary is gone, unless removing it fails too.
 absl::Status ReplaceFile(const MutationToken& token, FileSystem* files,
                          const std::string& path, absl::string_view content);
 
@@ -62,8 +62,8 @@ class InPlaceFile {
 
   const std::string& path() const { return path_; }
 
-  // Read and Save wait for the lock too, so as not to return a half-written
-  // file. NotFound; DeadlineExceeded and the rule about the tool as for Edit.
+  // Read and Save also wait for the lock, to avoid a half-written file.
+  // NotFound; DeadlineExceeded and the rule about the tool as for Edit.
   absl::StatusOr<std::string> Read() const;
   // Returns content, owner and mode, even if the lock is held longer than the
   // tool does, unless it is empty. FailedPrecondition if it is not a file.
@@ -71,7 +71,7 @@ class InPlaceFile {
 
   // Reads under the lock, calls `edit`, and writes its answer into the same
   // inode, synced; writes nothing if the text is unchanged. Returns the error
-  // of `edit`; NotFound; DeadlineExceeded if the lock stayed taken. Must not be
+  // of `edit`; NotFound; DeadlineExceeded if the lock stays taken. Must not be
   // called while the tool runs for this process: it would wait for us.
   absl::Status Edit(
       const MutationToken& token,

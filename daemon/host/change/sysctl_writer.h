@@ -27,8 +27,8 @@ bool SameSysctlValue(absl::string_view key, absl::string_view a,
 
 class SysctlWriter {
  public:
-  // As FileSystem::Open; for another network namespace, as a thread inside it
-  // opens (namespace_access.h).
+  // Opens like FileSystem::Open; for another network namespace, like a thread
+  // inside it (namespace_access.h).
   using OpenFunction = std::function<absl::StatusOr<std::unique_ptr<OpenFile>>(
       const std::string& path, OpenMode mode)>;
 

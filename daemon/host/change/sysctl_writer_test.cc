@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -17,28 +17,23 @@ constexpr char kPortsFile[] = "/proc/sys/net/ipv4/ip_local_reserved_ports";
 
 // The kernel's port list: a write replaces it, the next on the same descriptor
 // adds, each takes at most 4090 bytes.
-struct Kernel {
-  FakeFileSystem files;
-  MutationTokenIssuer issuer;
-  SysctlWriter writer{[this](const std::string& path, OpenMode mode) {
-    return files.Open(path, mode);
-  }};
-  std::vector<std::string> writes;
-  PortSet ports;
-  bool ignores = false;
-
-  Kernel() {
+class SysctlWriterTest : public testing::Test {
+ protected:
+  SysctlWriterTest() {
     FakeFileSystem::Special special;
-    special.read = [this] { return ports.ToString() + "\n"; };
+    special.read = [this] { return ports_.ToString() + "\n"; };
     special.write = [this](uint64_t offset, absl::string_view bytes) {
       return Take(offset, bytes);
     };
-    files.PutSpecial(kPortsFile, special);
+    files_.PutSpecial(kPortsFile, special);
   }
 
+  absl::Status Write(const std::string& value) {
+    return writer_.Write(issuer_.token(), kReservedPortsKey, value);
+  }
   absl::StatusOr<size_t> Take(uint64_t offset, absl::string_view bytes) {
-    writes.emplace_back(bytes);
-    if (ignores) return bytes.size();
+    writes_.emplace_back(bytes);
+    if (ignores_) return bytes.size();
     absl::string_view taken = bytes.substr(0, 4090);
     if (taken.size() < bytes.size()) {
       taken = taken.substr(0, taken.rfind(',') + 1);
@@ -49,69 +44,58 @@ struct Kernel {
     }
     const auto parsed = PortSet::Parse(text);
     if (!parsed.ok()) return absl::InvalidArgumentError("Invalid argument");
-    if (offset == 0) ports = PortSet();
-    ports.Add(*parsed);
+    if (offset == 0) ports_ = PortSet();
+    ports_.Add(*parsed);
     return taken.size();
   }
+
+  FakeFileSystem files_;
+  MutationTokenIssuer issuer_;
+  SysctlWriter writer_{[this](const std::string& path, OpenMode mode) {
+    return files_.Open(path, mode);
+  }};
+  std::vector<std::string> writes_;
+  PortSet ports_;
+  bool ignores_ = false;
 };
 
-TEST(SysctlWriterTest, WritesAndReadsBackAsASet) {
-  Kernel kernel;
-  EXPECT_TRUE(kernel.writer
-                  .Write(kernel.issuer.token(), kReservedPortsKey,
-                         "60008-60015,60000-60007")
-                  .ok());
-  EXPECT_EQ(*kernel.writer.Read(kReservedPortsKey), "60000-60015");
+TEST_F(SysctlWriterTest, WritesAndReadsBackAsASet) {
+  EXPECT_TRUE(Write("60008-60015,60000-60007").ok());
+  EXPECT_EQ(*writer_.Read(kReservedPortsKey), "60000-60015");
 }
 
-TEST(SysctlWriterTest, ClearsWithANewlineBecauseNoByteChangesNothing) {
-  Kernel kernel;
-  kernel.ports.Add(60000, 60015);
-  EXPECT_TRUE(
-      kernel.writer.Write(kernel.issuer.token(), kReservedPortsKey, "").ok());
-  EXPECT_EQ(kernel.writes, std::vector<std::string>{"\n"});
-  EXPECT_EQ(*kernel.writer.Read(kReservedPortsKey), "");
+TEST_F(SysctlWriterTest, ClearsWithANewlineBecauseNoByteChangesNothing) {
+  ports_.Add(60000, 60015);
+  EXPECT_TRUE(Write("").ok());
+  EXPECT_EQ(writes_, std::vector<std::string>{"\n"});
+  EXPECT_EQ(*writer_.Read(kReservedPortsKey), "");
 }
 
-TEST(SysctlWriterTest, WritesAListThatIsLongerThanOneWriteTakes) {
-  Kernel kernel;
+TEST_F(SysctlWriterTest, WritesAListThatIsLongerThanOneWriteTakes) {
   PortSet wanted;
   for (uint32_t port = 1; port < 4000; port += 2) wanted.Add(port, port);
   ASSERT_GT(wanted.ToString().size(), 8000u);
-  EXPECT_TRUE(
-      kernel.writer
-          .Write(kernel.issuer.token(), kReservedPortsKey, wanted.ToString())
-          .ok());
-  EXPECT_GT(kernel.writes.size(), 1u);
-  EXPECT_EQ(kernel.ports, wanted);
+  EXPECT_TRUE(Write(wanted.ToString()).ok());
+  EXPECT_GT(writes_.size(), 1u);
+  EXPECT_EQ(ports_, wanted);
 }
 
-TEST(SysctlWriterTest, BelievesTheReadAndNotTheWrite) {
-  Kernel kernel;
-  kernel.ignores = true;
-  const absl::Status status =
-      kernel.writer.Write(kernel.issuer.token(), kReservedPortsKey, "60000");
+TEST_F(SysctlWriterTest, BelievesTheReadAndReportsWhyAWriteWasRefused) {
+  ignores_ = true;
+  const absl::Status status = Write("60000");
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.message(),
-            "net.ipv4.ip_local_reserved_ports: is \"\" after writing "
-            "\"60000\"");
+  EXPECT_THAT(status.message(),
+              Tells("msg-step-not-so-after-writing",
+                    "net.ipv4.ip_local_reserved_ports", "", 60000));
+  files_.FailChanges("/proc/sys",
+                     absl::FailedPreconditionError("Read-only file system"));
+  EXPECT_THAT(Write("60000"), HasText("Read-only file system"));
 }
 
-TEST(SysctlWriterTest, ReportsWhyAWriteWasRefused) {
-  Kernel kernel;
-  kernel.files.FailChanges(
-      "/proc/sys", absl::FailedPreconditionError("Read-only file system"));
-  const absl::Status status =
-      kernel.writer.Write(kernel.issuer.token(), kReservedPortsKey, "60000");
-  EXPECT_NE(status.message().find("Read-only file system"),
-            absl::string_view::npos);
-}
-
-TEST(SysctlWriterTest, TellsAMissingParameterFromAForeignOne) {
-  Kernel kernel;
-  EXPECT_TRUE(absl::IsNotFound(kernel.writer.Read(kSomaxconnKey).status()));
+TEST_F(SysctlWriterTest, TellsAMissingParameterFromAForeignOne) {
+  EXPECT_TRUE(absl::IsNotFound(writer_.Read(kSomaxconnKey).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
-      kernel.writer.Write(kernel.issuer.token(), "kernel.panic", "1")));
+      writer_.Write(issuer_.token(), "kernel.panic", "1")));
 }
 
 TEST(SameSysctlValueTest, ComparesPortsAsSetsAndNumbersAsText) {

@@ -47,7 +47,7 @@ class SystemClock final : public Clock {
 
 // The requester of a read.
 struct Asker {
-  // Set once the result is no longer wanted. Null: it always is.
+  // Set once the result is no longer wanted. If null, it always is.
   const std::atomic<bool>* unwanted = nullptr;
   // This request takes precedence over ones that only read.
   bool changes_host = false;
@@ -69,7 +69,7 @@ class TimeBudget {
   absl::Duration Left() const;
   const Asker& asker() const { return asker_; }
   bool IsSpent() const { return Left() <= absl::ZeroDuration(); }
-  // Limit of the next command: its deadline or the rest, whichever is less.
+  // The limit of the next command: the smaller of its deadline and the rest.
   absl::Duration ForCommand() const;
 
   // Names the setting that ended a run of `took`: "10s (deadlines.command)" or

@@ -6,15 +6,12 @@
 namespace clusterd {
 namespace {
 
-TEST(TimeBudgetTest, GivesACommandItsOwnDeadline) {
+TEST(TimeBudgetTest, GivesACommandItsDeadlineAndNoMoreThanTheHostHas) {
   FakeClock clock;
   const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
   EXPECT_EQ(budget.ForCommand(), absl::Seconds(10));
-}
-
-TEST(TimeBudgetTest, GivesACommandNoMoreThanTheHostHas) {
-  FakeClock clock;
-  const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
+  EXPECT_EQ(budget.CutBy(absl::Seconds(10)), "10s (deadlines.command)");
+  EXPECT_EQ(budget.CutBy(absl::Seconds(3)), "30s (deadlines.host)");
   clock.Advance(absl::Seconds(25));
   EXPECT_EQ(budget.ForCommand(), absl::Seconds(5));
   EXPECT_EQ(budget.Passed(), absl::Seconds(25));
@@ -23,23 +20,12 @@ TEST(TimeBudgetTest, GivesACommandNoMoreThanTheHostHas) {
   EXPECT_TRUE(budget.IsSpent());
 }
 
-TEST(TimeBudgetTest, NamesTheSettingThatCut) {
-  FakeClock clock;
-  const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
-  EXPECT_EQ(budget.CutBy(absl::Seconds(10)), "10s (deadlines.command)");
-  EXPECT_EQ(budget.CutBy(absl::Seconds(3)), "30s (deadlines.host)");
-}
-
-TEST(TimeBudgetTest, HasDefaultsForAbsentDeadlines) {
-  FakeClock clock;
-  const TimeBudget budget = TimeBudget::ForRequest(&clock, ObserveRequest());
-  EXPECT_EQ(budget.ForCommand(), absl::Seconds(10));
-  EXPECT_EQ(budget.Left(), absl::Seconds(30));
-}
-
-TEST(TimeBudgetTest, TakesTheRequestsDeadlines) {
+TEST(TimeBudgetTest, TakesTheRequestsDeadlinesOrDefaults) {
   FakeClock clock;
   ObserveRequest request;
+  const TimeBudget defaults = TimeBudget::ForRequest(&clock, request);
+  EXPECT_EQ(defaults.ForCommand(), absl::Seconds(10));
+  EXPECT_EQ(defaults.Left(), absl::Seconds(30));
   request.set_command_ms(1500);
   request.set_host_ms(4000);
   const TimeBudget budget = TimeBudget::ForRequest(&clock, request);

@@ -38,7 +38,7 @@ inline constexpr size_t kMaxStreamBytes = 1 << 20;
 struct Command {
   // argv[0] is an absolute path; no shell is involved.
   std::vector<std::string> argv;
-  // Counted from now until the process group is killed.
+  // The time until the process group is killed.
   absl::Duration deadline;
   // The program runs in its own mount namespace, in which this file replaces
   // the machine's and that file's folder is read-only. No other process sees
@@ -61,8 +61,8 @@ struct CommandResult {
   int signal = 0;
   // The deadline passed and the process group was sent SIGKILL.
   bool timed_out = false;
-  // SIGKILL did not end it within a second or the runner's kill_grace
-  // (uninterruptible in the kernel): it was left behind, and `pid` names it.
+  // SIGKILL did not end it within a second or the runner's kill_grace, since
+  // the kernel does not let it: it was left behind, and `pid` names it.
   bool left_running = false;
   int pid = 0;
   std::string standard_output;
@@ -79,11 +79,11 @@ class CommandRunner {
 
   // Runs to the end or the deadline. The environment is PATH, LC_ALL=C and,
   // with `needs_driver`, LD_LIBRARY_PATH, and nothing of this process's. A
-  // non-zero exit, a signal and a timeout are results. NotFound: no such
-  // program. PermissionDenied: not executable, or others than root can change a
-  // folder of the driver's libraries. Unavailable: out of processes or memory,
-  // or 8 programs of that user cannot be killed. FailedPrecondition: `instead`
-  // or `as` is impossible, and nothing was run.
+  // non-zero exit, a signal and a timeout are results. NotFound: the program
+  // does not exist. PermissionDenied: not executable, or others than root can
+  // change a folder of the driver's libraries. Unavailable: out of processes or
+  // memory, or 8 programs of that user cannot be killed. FailedPrecondition:
+  // `instead` or `as` is impossible, and nothing was run.
   virtual absl::StatusOr<CommandResult> Run(const Command& command) = 0;
 };
 

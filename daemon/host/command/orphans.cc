@@ -110,7 +110,7 @@ absl::Status AdoptOrphans() {
   return absl::OkStatus();
 }
 
-// Under one lock: a child that is not recorded yet would pass for an orphan.
+// Fork under the lock: a child that is not recorded looks like an orphan.
 pid_t StartChild(const std::function<pid_t()>& fork) {
   StartedChildren& started = Started();
   absl::MutexLock lock(&started.mutex);
@@ -119,7 +119,7 @@ pid_t StartChild(const std::function<pid_t()>& fork) {
   return pid;
 }
 
-// Under the lock, too: once it is reaped its pid may be that of a new child.
+// Reap under the lock: once reaped, its pid may be that of a new child.
 pid_t ReapChild(pid_t pid, int* status) {
   StartedChildren& started = Started();
   absl::MutexLock lock(&started.mutex);

@@ -1,4 +1,4 @@
-// Ends what a program of ours left behind outside its process group. A daemon
+// Ends what one of our programs left behind outside its process group. A daemon
 // is the subreaper of its descendants (prctl(2)), so it adopts processes that
 // lose their parent, and kills every child that StartChild did not start. It
 // does not inspect them, since their users control that data: an environment
@@ -43,7 +43,7 @@ absl::Status CheckProgramGroups(const std::string& root = "");
 // its descendants, whichever group or session they move to.
 class ProgramGroup {
  public:
-  // Makes no group without `makes` or without permission.
+  // If `makes` is false or permission is missing, there is no group.
   explicit ProgramGroup(bool makes);
   // Kills as Kill does, and removes the group once it is empty.
   ~ProgramGroup();

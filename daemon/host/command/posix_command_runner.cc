@@ -38,7 +38,8 @@ constexpr int kMaxLeftOfUser = 8;
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 
 absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
-  return Unavailable(program, ": ", what, ": ", strerror(errno));
+  return UnavailableWords("about", program,
+                          Worded("about", Term(what), Term(strerror(errno))));
 }
 
 // Moves `fd` above 0 to 2, which the child's own streams would overwrite.
@@ -104,25 +105,26 @@ struct StartFailure {
 absl::Status StartStatus(const std::string& program,
                          const StartFailure& failure) {
   if (failure.lacked != nullptr) {
-    return FailedPrecondition(failure.lacked, ": ", strerror(failure.error));
+    return PreconditionWords("about", Term(failure.lacked),
+                             Term(strerror(failure.error)));
   }
-  const std::string message =
-      absl::StrCat(program, ": ", strerror(failure.error));
+  const FindingValue message =
+      Worded("about", program, Term(strerror(failure.error)));
   switch (failure.error) {
     case ENOENT:
     case ENOTDIR:
-      return absl::NotFoundError(message);
+      return WithWords(absl::NotFoundError(""), message);
     case EACCES:
     case EPERM:
     case ENOEXEC:
     case ELOOP:
-      return absl::PermissionDeniedError(message);
+      return WithWords(absl::PermissionDeniedError(""), message);
     case E2BIG:
     case EINVAL:
     case ENAMETOOLONG:
-      return absl::InvalidArgumentError(message);
+      return WithWords(absl::InvalidArgumentError(""), message);
     default:
-      return absl::UnavailableError(message);
+      return WithWords(absl::UnavailableError(""), message);
   }
 }
 
@@ -173,12 +175,12 @@ bool TakeDescriptors(const Launch& launch, int failure) {
     setpgid(0, 0);
   } else {
     launch.group->Enter();
-    // Out of memory, the kernel kills the program before this daemon.
+    // If memory runs out, the kernel kills the program before this daemon.
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) (void)!write(fd, "1000", 4);
   }
-  // Without the daemon nothing could undo the tool's change: the tool must not
-  // continue to change the machine unknown to the next start.
+  // If the daemon ends, the tool must end too: otherwise it would change the
+  // machine while the next start cannot know or undo that.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launch.parent) _exit(127);
   struct sigaction by_default = {};
@@ -315,7 +317,7 @@ class Child {
 
   const pid_t pid_;
   OwnedFd pidfd_;  // Closed before Linux 5.3.
-  // Other code took the exit status: the pid may be another process's now.
+  // Other code reaped the child: the pid may be another process's by now.
   bool is_lost_ = false;
 };
 

@@ -37,8 +37,8 @@ class PosixCommandRunner final : public CommandRunner {
   explicit PosixCommandRunner(absl::string_view driver_libraries = "",
                               absl::Duration kill_grace = absl::Seconds(1));
 
-  // As CommandRunner::Run; moreover InvalidArgument if argv is empty, argv[0]
-  // is not absolute, or a word contains a NUL.
+  // As CommandRunner::Run; also InvalidArgument if argv is empty, argv[0] is
+  // not absolute, or a word contains a NUL.
   absl::StatusOr<CommandResult> Run(const Command& command) override;
 
  private:

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "config/values/owned_fd.h"
-#include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -40,7 +40,7 @@ bool IsFile(const char* path, int fd) {
 absl::StatusOr<PrivateView> MakePrivateView(const PrivateFile& file) {
   char* const real = realpath(file.path.c_str(), nullptr);
   if (real == nullptr) {
-    return FailedPrecondition(file.path, ": ", strerror(errno));
+    return PreconditionWords("about", file.path, Term(strerror(errno)));
   }
   PrivateView view;
   view.file = real;

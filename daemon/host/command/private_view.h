@@ -28,8 +28,8 @@ struct PrivateView {
 absl::StatusOr<PrivateView> MakePrivateView(const PrivateFile& file);
 
 // Called in the child, before it becomes the program; takes no lock and
-// allocates no memory. Null, or a literal naming what failed, with errno. Then
-// the program must not run.
+// allocates no memory. Returns null, or a literal naming what failed, with
+// errno: then the program must not run.
 const char* EnterPrivateView(const PrivateView& view);
 
 }  // namespace clusterd

@@ -6,18 +6,16 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -26,11 +24,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kText[] = "address_0=10.20.0.17\n";
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class PrivateViewTest : public ::testing::Test {
  protected:
@@ -69,7 +62,7 @@ class PrivateViewTest : public ::testing::Test {
               absl::TimeFromTimespec(before_.st_mtim));
     EXPECT_EQ(absl::TimeFromTimespec(after.st_ctim),
               absl::TimeFromTimespec(before_.st_ctim));
-    EXPECT_EQ(ReadFile(file_), kText);
+    EXPECT_EQ(TextOfFile(file_), kText);
   }
 
   ScratchRoot root_;
@@ -90,13 +83,13 @@ TEST_F(PrivateViewTest, TheProgramWritesTheCopyAndTheRealInodeIsUntouched) {
 
 TEST_F(PrivateViewTest, TheFolderAroundTheFileIsReadOnly) {
   const auto run = Run(
-      R"(echo new 2>/dev/null >"${1%/*}/new" && echo made
+                       R"(echo new 2>/dev/null >"${1%/*}/new" && echo made
          mv "$2/note" "$1" 2>/dev/null && echo moved
          rm -f "$1" 2>/dev/null && echo removed
-         echo yes >"$2/mark")");
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->standard_output, "");
-  EXPECT_EQ(ReadFile(root_.path() + "/elsewhere/mark"), "yes\n");
+         echo yes >"$2/mark")")
+                       .value();
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_EQ(TextOfFile(root_.path() + "/elsewhere/mark"), "yes\n");
   EXPECT_FALSE(std::filesystem::exists(root_.path() + "/etc/new"));
   ExpectUntouched();
 }
@@ -118,7 +111,7 @@ TEST_F(PrivateViewTest, AFileThatTakesItsPlaceMeanwhileIsNotWrittenEither) {
   other.join();
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(run->standard_output, "end\n") << run->standard_error;
-  EXPECT_EQ(ReadFile(file_), "the next file\n");
+  EXPECT_EQ(TextOfFile(file_), "the next file\n");
 }
 
 TEST_F(PrivateViewTest, LeavesNothingBehindWhenItIsKilled) {
@@ -135,7 +128,7 @@ TEST_F(PrivateViewTest, LeavesNothingBehindWhenItIsKilled) {
     EXPECT_TRUE(run->timed_out);
   }
   EXPECT_TRUE(has_written());
-  EXPECT_THAT(ReadFile("/proc/self/mountinfo"), Not(HasSubstr(file_)));
+  EXPECT_THAT(TextOfFile("/proc/self/mountinfo"), Not(HasSubstr(file_)));
   EXPECT_EQ(std::filesystem::exists("/run/copy"), was_there);
   ExpectUntouched();
 }
@@ -148,9 +141,8 @@ TEST_F(PrivateViewTest, FollowsALinkToTheFile) {
       {"/bin/sh", "-c", R"(echo written >>"$1"; cat "$1")", "sh", link},
       kPatience};
   command.instead = PrivateFile{link, "", 0644};
-  const auto run = runner.Run(command);
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->standard_output, "written\n");
+  const auto run = runner.Run(command).value();
+  EXPECT_EQ(run.standard_output, "written\n");
   ExpectUntouched();
 }
 

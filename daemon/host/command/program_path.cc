@@ -21,9 +21,10 @@ namespace {
 constexpr int kMaxLinks = 40;
 
 absl::Status ErrnoStatus(absl::string_view path, int error) {
-  const std::string message = absl::StrCat(path, ": ", strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  return absl::PermissionDeniedError(message);
+  const bool is_gone = error == ENOENT || error == ENOTDIR;
+  return WithWords(
+      is_gone ? absl::NotFoundError("") : absl::PermissionDeniedError(""),
+      Worded("about", path, Term(strerror(error))));
 }
 
 absl::Status CheckOwner(const std::string& path, const struct stat& info,
@@ -125,7 +126,7 @@ absl::StatusOr<std::string> FindProgram(
     }
     if (!absl::IsNotFound(walked)) return walked;
   }
-  return NotFound(candidates[0], ": No such file or directory");
+  return ErrnoStatus(candidates[0], ENOENT);
 }
 
 absl::Status CheckFolder(absl::string_view path) {

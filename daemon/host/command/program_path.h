@@ -26,8 +26,8 @@ absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates);
 
 // OK if only root, or this process's user, can change the folder and every
-// folder and link on the way to it, by the same rules. NotFound.
-// PermissionDenied, naming the part: as FindProgram, or not a folder.
+// folder and link on the way to it, by the same rules. NotFound if it is
+// missing. PermissionDenied, naming the part: as FindProgram, or not a folder.
 absl::Status CheckFolder(absl::string_view path);
 
 // The same for other files, below `root`. Without `sticky_guards` a folder with
@@ -36,7 +36,7 @@ absl::Status CheckFolder(absl::string_view path);
 absl::Status CheckFile(absl::string_view root, absl::string_view path,
                        bool sticky_guards = true);
 
-// Runs `argv` as `as`, if given, and returns its answer with any status.
+// Runs `argv`, as `as` if given, and returns its answer with any status.
 // DeadlineExceeded: no answer within `budget`; FailedPrecondition: more than
 // `max_bytes` of output; the codes of `runner`. Errors begin with `name`.
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,

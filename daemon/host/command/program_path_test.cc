@@ -7,34 +7,40 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
+
+constexpr char kOtherTool[] = "/opt/Ascend/driver/tools/hccn_tool";
+constexpr char kNoProgram[] = "not an executable file";
+constexpr char kOthersCan[] =
+    ": not trusted, because others than root can change it";
 
 class ProgramPathTest : public ::testing::Test {
  protected:
-  ProgramPathTest() { root_.WriteProgram(kTool, "#!/bin/sh\n"); }
+  ProgramPathTest() { Install(); }
 
+  void Install() { root_.WriteProgram(kTool, "#!/bin/sh\n"); }
   absl::Status Check() { return FindProgram(root_.path(), {kTool}).status(); }
-
   void ExpectRefused(const std::string& part) {
     const absl::Status status = Check();
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+    EXPECT_THAT(status, HasText(part));
+  }
+  void LinkToOtherTool() {
+    root_.Remove("/usr/local/Ascend");
+    root_.WriteProgram(kOtherTool, "#!/bin/sh\n");
+    root_.Link("/usr/local/Ascend", "../../opt/Ascend");
   }
 
   ScratchRoot root_;
 };
 
-TEST_F(ProgramPathTest, AcceptsAProgramOfOurOwn) {
+TEST_F(ProgramPathTest, AcceptsAProgramOfOurOwnAndTheSystemsShell) {
   EXPECT_TRUE(Check().ok()) << Check();
-}
-
-TEST_F(ProgramPathTest, AcceptsTheSystemsShell) {
   const auto found = FindProgram("/", {"/bin/sh"});
   EXPECT_TRUE(found.ok()) << found.status();
 }
@@ -42,34 +48,31 @@ TEST_F(ProgramPathTest, AcceptsTheSystemsShell) {
 TEST_F(ProgramPathTest, SaysWhatIsAbsent) {
   root_.Remove(kTool);
   EXPECT_EQ(Check().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(Check().message()), HasSubstr(kTool));
+  EXPECT_THAT(Check(), HasText(kTool));
 }
 
-TEST_F(ProgramPathTest, RefusesAFileThatIsNotExecutable) {
+TEST_F(ProgramPathTest, LooksAtTheModesOfFileAndFolders) {
   root_.SetMode(kTool, 0644);
-  ExpectRefused("not an executable file");
-}
-
-TEST_F(ProgramPathTest, RefusesAFolder) {
-  root_.Remove(kTool);
-  root_.MakeFolder(kTool);
-  ExpectRefused("not an executable file");
-}
-
-TEST_F(ProgramPathTest, RefusesAProgramThatAnybodyCanWrite) {
+  ExpectRefused(kNoProgram);
   root_.SetMode(kTool, 0757);
   ExpectRefused("mode 0757");
-}
-
-TEST_F(ProgramPathTest, RefusesAFolderThatAnybodyCanWrite) {
+  root_.SetMode(kTool, 0755);
   root_.SetMode("/usr/local", 0777);
-  ExpectRefused(
-      "/usr/local: not trusted, because others than root can change it");
-}
-
-TEST_F(ProgramPathTest, AcceptsAFolderWithTheStickyBit) {
+  ExpectRefused(std::string("/usr/local") + kOthersCan);
   root_.SetMode("/usr/local", 01777);
   EXPECT_TRUE(Check().ok()) << Check();
+}
+
+TEST_F(ProgramPathTest, RefusesAFolderALinkOutOfTheRootAndALoop) {
+  root_.Remove(kTool);
+  root_.MakeFolder(kTool);
+  ExpectRefused(kNoProgram);
+  root_.Remove(kTool);
+  root_.Link(kTool, "/bin/sh");
+  ExpectRefused("leads out of");
+  root_.Remove(kTool);
+  root_.Link(kTool, "hccn_tool");
+  ExpectRefused("hccn_tool");
 }
 
 TEST_F(ProgramPathTest, RefusesAProgramOfAnotherUser) {
@@ -85,50 +88,22 @@ TEST_F(ProgramPathTest, RefusesAFolderThatAnotherGroupCanWrite) {
   ExpectRefused("group 1234");
 }
 
-TEST_F(ProgramPathTest, FollowsLinksInsideTheRoot) {
-  root_.Remove("/usr/local/Ascend");
-  root_.WriteProgram("/opt/Ascend/driver/tools/hccn_tool", "#!/bin/sh\n");
-  root_.Link("/usr/local/Ascend", "../../opt/Ascend");
+TEST_F(ProgramPathTest, FollowsLinksInsideTheRootAndLooksAtTheirFolders) {
+  LinkToOtherTool();
   EXPECT_TRUE(Check().ok()) << Check();
-}
-
-TEST_F(ProgramPathTest, LooksAtFoldersBehindALink) {
-  root_.Remove("/usr/local/Ascend");
-  root_.WriteProgram("/opt/Ascend/driver/tools/hccn_tool", "#!/bin/sh\n");
-  root_.Link("/usr/local/Ascend", "../../opt/Ascend");
   root_.SetMode("/opt", 0777);
-  ExpectRefused("/opt: not trusted, because others than root can change it");
+  ExpectRefused(std::string("/opt") + kOthersCan);
 }
 
-TEST_F(ProgramPathTest, RefusesALinkOutOfTheRoot) {
-  root_.Remove(kTool);
-  root_.Link(kTool, "/bin/sh");
-  ExpectRefused("leads out of");
-}
-
-TEST_F(ProgramPathTest, EndsALoopOfLinks) {
-  root_.Remove(kTool);
-  root_.Link(kTool, "hccn_tool");
-  ExpectRefused("hccn_tool");
-}
-
-TEST_F(ProgramPathTest, FindsTheFirstThatExists) {
+TEST_F(ProgramPathTest, FindsTheFirstThatExistsAndPassesOverNoRefusedOne) {
   const absl::string_view candidates[] = {"/usr/bin/hccn_tool", kTool};
   EXPECT_EQ(*FindProgram(root_.path(), candidates), root_.path() + kTool);
-}
-
-TEST_F(ProgramPathTest, DoesNotPassOverOneThatItRefuses) {
   root_.Write("/usr/bin/hccn_tool", "x", 0777);
-  const absl::string_view candidates[] = {"/usr/bin/hccn_tool", kTool};
   EXPECT_EQ(FindProgram(root_.path(), candidates).status().code(),
             absl::StatusCode::kPermissionDenied);
-}
-
-TEST_F(ProgramPathTest, NamesTheFirstWhereNoneExists) {
-  const absl::string_view candidates[] = {"/a", "/b"};
-  const absl::Status status = FindProgram(root_.path(), candidates).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/a"));
+  const absl::Status none = FindProgram(root_.path(), {"/a", "/b"}).status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(none, HasText("/a"));
 }
 
 TEST(CheckFolderTest, BelievesWhatRootAloneCanChange) {
@@ -147,8 +122,7 @@ TEST(CheckFolderTest, RefusesAFolderThatOthersCanWriteIntoWhereverItIs) {
     root.SetMode(part, 0777);
     const absl::Status status = CheckFolder(folder);
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("others than root can change it"));
+    EXPECT_THAT(status.message(), Tells("msg-step-others-can-change"));
     root.SetMode(part, 0755);
   }
 }

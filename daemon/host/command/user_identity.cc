@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
@@ -31,8 +32,8 @@ absl::StatusOr<RunAs> ParsePasswd(absl::string_view name,
   RunAs as;
   if (!HasForm(text, *kLine, &as.name, &as.uid, &as.gid, &as.home) ||
       as.name != name) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "`getent passwd ", name, "`: ", QuotedText(text), " not understood"));
+    return PreconditionWords("fact-getent-not-understood", name,
+                             QuotedText(text));
   }
   return as;
 }
@@ -42,8 +43,8 @@ absl::Status ParseGroups(absl::string_view text, RunAs* as) {
        absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
     uint32_t group = 0;
     if (!absl::SimpleAtoi(word, &group) || as->groups.size() == kMaxGroups) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "`id -G ", as->name, "`: ", QuotedText(text), " not understood"));
+      return PreconditionWords("fact-id-not-understood", as->name,
+                               QuotedText(text));
     }
     as->groups.push_back(group);
   }
@@ -55,10 +56,7 @@ absl::Status ParseGroups(absl::string_view text, RunAs* as) {
 absl::Status CheckUserName(absl::string_view name) {
   static const LazyRE2 kName = {R"([A-Za-z_][A-Za-z0-9_.-]{0,31})"};
   if (HasForm(name, *kName)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "user: ", QuotedText(name),
-      ", expected at most 32 letters, digits, \"_\", \"-\" and \".\", first a "
-      "letter or \"_\""));
+  return InvalidWords("fact-user-name", QuotedText(name));
 }
 
 absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
@@ -72,20 +70,19 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
       RunWithin(budget, runner, absl::StrCat("`getent passwd ", name, "`"),
                 {getent, "passwd", std::string(name)}, kMaxAnswerBytes));
   if (entry.exit_status == kGetentNotFound) {
-    return absl::NotFoundError(absl::StrCat("the host has no account ", name));
+    return NotFoundWords("fact-no-account", name);
   }
   ASSIGN_OR_RETURN(RunAs as, ParsePasswd(name, entry.standard_output));
   if (as.uid == 0 && name != "root") {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "user ", name, ": another name for root, which a job has to name"));
+    return DeniedWords("fact-other-root", name);
   }
   ASSIGN_OR_RETURN(const CommandResult groups,
                    RunWithin(budget, runner, absl::StrCat("`id -G ", name, "`"),
                              {id, "-G", std::string(name)}, kMaxAnswerBytes));
   RETURN_IF_ERROR(ParseGroups(groups.standard_output, &as));
   if (groups.exit_status == 0 && !as.groups.empty()) return as;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "`id -G ", name, "`: ", PrintableText(groups.standard_error)));
+  return PreconditionWords("about", absl::StrCat("`id -G ", name, "`"),
+                           PrintableText(groups.standard_error));
 }
 
 UserIdentity MakeUserIdentity(const RunAs& as) {
@@ -93,7 +90,7 @@ UserIdentity MakeUserIdentity(const RunAs& as) {
 }
 
 const char* BecomeUser(const UserIdentity& user, pid_t parent) {
-  // setresuid(2) and setresgid(2) take that number for "unchanged": root.
+  // setresuid(2) and setresgid(2) take it as "unchanged", which is root.
   constexpr uint32_t kUnchanged = -1;
   if (user.uid == kUnchanged || user.gid == kUnchanged) {
     errno = EINVAL;

@@ -1,6 +1,6 @@
 // Runs one program as another user: looks the user up with the machine's
 // `getent` and `id`, and switches the child before it executes the program.
-// Links and files of a user's making are thus read with only the user's access.
+// Links and files that a user made are thus read with only the user's access.
 #ifndef DAEMON_HOST_COMMAND_USER_IDENTITY_H_
 #define DAEMON_HOST_COMMAND_USER_IDENTITY_H_
 

@@ -57,13 +57,12 @@ class FindUserTest : public ::testing::Test {
 
 TEST_F(FindUserTest, ReadsNumbersGroupsAndHome) {
   runner_.Answers(kGetent, "ann:x:1000:1001:Ann,,,:/home/ann:/bin/bash\n");
-  const auto found = Find();
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->name, "ann");
-  EXPECT_EQ(found->uid, 1000u);
-  EXPECT_EQ(found->gid, 1001u);
-  EXPECT_EQ(found->home, "/home/ann");
-  EXPECT_THAT(found->groups, ElementsAre(1000, 27, 998));
+  const auto found = Find().value();
+  EXPECT_EQ(found.name, "ann");
+  EXPECT_EQ(found.uid, 1000u);
+  EXPECT_EQ(found.gid, 1001u);
+  EXPECT_EQ(found.home, "/home/ann");
+  EXPECT_THAT(found.groups, ElementsAre(1000, 27, 998));
 }
 
 TEST_F(FindUserTest, SaysThatThereIsNoSuchUser) {
@@ -81,16 +80,14 @@ TEST_F(FindUserTest, AnswersAboutSomebodyElseAreRefused) {
        {"bob:x:1000:1000::/home/bob:/bin/sh\n", "ann:x:-1:0::/h:/bin/sh\n",
         "ann:x:1000:99999999999::/h:/bin/sh\n", "ann:x:1:1::home:/bin/sh\n",
         "ann:x:1:1::/h:/bin/sh\nann:x:0:0::/h:/bin/sh\n", ""}) {
-    runner_.Forget(kGetent);
-    runner_.Answers(kGetent, answer);
+    runner_.NowAnswers(kGetent, answer);
     EXPECT_TRUE(absl::IsFailedPrecondition(Find().status())) << answer;
   }
 }
 
 TEST_F(FindUserTest, WithoutGroupsThereIsNoUser) {
   runner_.Answers(kGetent, "ann:x:1000:1000::/home/ann:/bin/bash\n");
-  runner_.Forget(kId);
-  runner_.Fails(kId, 1, "id: cannot find name for user ID\x1b");
+  runner_.NowFails(kId, 1, "id: cannot find name for user ID\x1b");
   const absl::Status status = Find().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("\\x1b"));
@@ -170,10 +167,9 @@ TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
   PosixCommandRunner runner("", /*kill_grace=*/kPatience);
   Command command = {{"/bin/sleep", "1000"}, absl::Milliseconds(100)};
   command.as = RunAs{"nobody", 65534, 65534, {65534}, "/nonexistent"};
-  const auto result = runner.Run(command);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(result->timed_out);
-  EXPECT_FALSE(result->left_running);
+  const auto result = runner.Run(command).value();
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_FALSE(result.left_running);
 }
 
 // Outside its process group and session, without our marks, and where no

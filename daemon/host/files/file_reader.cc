@@ -34,23 +34,23 @@ constexpr absl::Duration kPoll = absl::Milliseconds(10);
 constexpr int kMaxLooks = 5;
 
 absl::Status ErrnoStatus(absl::string_view path, int error) {
-  const std::string message = absl::StrCat(path, ": ", strerror(error));
+  const FindingValue message = Worded("about", path, Term(strerror(error)));
   switch (error) {
     case ENOENT:
     case ENOTDIR:
     case ENODEV:
     case ENXIO:
     case ESRCH:
-      return absl::NotFoundError(message);
+      return WithWords(absl::NotFoundError(""), message);
     case EACCES:
     case EPERM:
-      return absl::PermissionDeniedError(message);
+      return WithWords(absl::PermissionDeniedError(""), message);
     case EISDIR:
     case ELOOP:
     case ENAMETOOLONG:
-      return absl::FailedPreconditionError(message);
+      return WithWords(absl::FailedPreconditionError(""), message);
     default:
-      return absl::UnavailableError(message);
+      return WithWords(absl::UnavailableError(""), message);
   }
 }
 
@@ -85,7 +85,7 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
 
 constexpr size_t kMaxDetailBytes = 500;
 
-// Any other code is UNREADABLE.
+// All other codes are UNREADABLE.
 constexpr std::pair<absl::StatusCode, Missing::Reason> kReasons[] = {
     {absl::StatusCode::kNotFound, Missing::ABSENT},
     {absl::StatusCode::kPermissionDenied, Missing::NOT_PERMITTED},
@@ -237,7 +237,7 @@ absl::StatusOr<std::string> FileReader::ReadLink(absl::string_view path) const {
   char target[PATH_MAX];
   const ssize_t size = readlink(Resolve(path).c_str(), target, sizeof(target));
   if (size < 0 && errno == EINVAL) {
-    return FailedPrecondition(path, ": not a link");
+    return InFront(path, PreconditionWords("fact-not-a-link"));
   }
   if (size < 0) return ErrnoStatus(path, errno);
   return std::string(target, size);
@@ -269,7 +269,7 @@ absl::Status FileReader::CheckInsideRoot(absl::string_view path) const {
   if (absl::StartsWith(real, absl::StrCat(real_root, "/"))) {
     return absl::OkStatus();
   }
-  return PermissionDenied(path, ": leads out of ", root_);
+  return InFront(path, DeniedWords("msg-step-leads-out-of", root_));
 }
 
 absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
@@ -318,8 +318,7 @@ absl::StatusOr<std::string> ParseInstallPath(absl::string_view text) {
   constexpr absl::string_view kKey = "Driver_Install_Path_Param";
   absl::string_view path = FindValue(text, kKey).value_or(kDefaultInstallPath);
   if (!IsSafePath(path)) {
-    return InvalidArgument("ascend_install.info: ", kKey, " is ",
-                           QuotedText(path), ", expected an absolute path");
+    return InvalidWords("fact-install-path", kKey, QuotedText(path));
   }
   while (path.size() > 1 && absl::ConsumeSuffix(&path, "/")) {
   }
@@ -336,7 +335,7 @@ absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
   const absl::string_view value =
       WithoutQuotes(FindValue(text, key).value_or(""));
   if (!value.empty()) return PrintableText(value, kMaxValueBytes);
-  return InvalidArgument("no ", key, "= line in ", QuotedText(text));
+  return InvalidWords("fact-no-key-line", key, QuotedText(text));
 }
 
 }  // namespace clusterd

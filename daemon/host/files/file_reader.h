@@ -186,7 +186,7 @@ absl::StatusOr<std::string> ParseInstallPath(absl::string_view text);
 absl::StatusOr<std::string> ReadInstallPath(const FileReader& files);
 
 // Returns the value of the first line of `key`, without quotes; printable.
-// InvalidArgument without such a line, or for an empty value.
+// InvalidArgument if there is no such line, or for an empty value.
 absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
                                            absl::string_view key);
 

@@ -29,7 +29,7 @@ absl::Status TextFileTrouble(const std::string& what, int error) {
   }
 }
 
-// Follows no link, and refuses a folder that others can write to.
+// Follows no links, and refuses a folder that others can write to.
 absl::Status OpenFolder(const std::vector<std::string>& names,
                         OwnedFd* folder) {
   std::string path;

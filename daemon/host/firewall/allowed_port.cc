@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_split.h"
 #include "config/values/ipv4.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint32_t kMaxPort = 65535;
 
-absl::Status Malformed(absl::string_view what, absl::string_view text) {
-  return InvalidArgument("firewall: ", QuotedText(text), ", expected ", what);
+absl::Status Malformed(absl::string_view want, absl::string_view text) {
+  return InvalidWords("fact-firewall-text", QuotedText(text), Worded(want));
 }
 
 // "10.77.0.0/16", "10.77.0.0/255.255.0.0" or one address.
@@ -56,8 +56,7 @@ absl::StatusOr<std::vector<AllowedPort>> ParseAllowedPorts(
     absl::string_view text, char range, absl::string_view source) {
   static const LazyRE2 kPorts = {R"(([^/]*)(?:/(tcp|udp))?)"};
   static const LazyRE2 kPart = {R"((\d{1,5})(?:([:-])(\d{1,5}))?)"};
-  const absl::Status malformed =
-      Malformed("ports, alone or with /tcp or /udp", text);
+  const absl::Status malformed = Malformed("want-firewall-ports", text);
   absl::string_view parts;
   absl::string_view protocol;
   if (!HasForm(text, *kPorts, &parts, &protocol)) return malformed;
@@ -79,7 +78,7 @@ absl::StatusOr<std::vector<AllowedPort>> ParseAllowedPorts(
 
 absl::StatusOr<std::string> ParseAllowedSource(absl::string_view text) {
   const std::optional<Ipv4Subnet> subnet = SubnetOf(text);
-  if (!subnet.has_value()) return Malformed("an IPv4 address or subnet", text);
+  if (!subnet.has_value()) return Malformed("want-subnet", text);
   if (subnet->prefix_length() == 0) return std::string();
   if (subnet->prefix_length() == 32) return subnet->network().ToString();
   return subnet->ToString();

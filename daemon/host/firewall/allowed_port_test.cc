@@ -11,34 +11,25 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-TEST(ParseAllowedPortsTest, ReadsRangesWithEitherSign) {
-  const absl::StatusOr<std::vector<AllowedPort>> colon =
-      ParseAllowedPorts("60000:60031/tcp", ':', "10.0.0.1");
-  ASSERT_TRUE(colon.ok()) << colon.status();
-  EXPECT_EQ((*colon)[0].first_port(), 60000u);
-  EXPECT_EQ((*colon)[0].last_port(), 60031u);
-  EXPECT_EQ((*colon)[0].protocol(), "tcp");
-  EXPECT_EQ((*colon)[0].source(), "10.0.0.1");
+TEST(ParseAllowedPortsTest, ReadsRangesWithEitherSignAndLists) {
+  const auto colon =
+      ParseAllowedPorts("60000:60031/tcp", ':', "10.0.0.1").value();
+  EXPECT_EQ(colon[0].first_port(), 60000u);
+  EXPECT_EQ(colon[0].last_port(), 60031u);
+  EXPECT_EQ(colon[0].protocol(), "tcp");
+  EXPECT_EQ(colon[0].source(), "10.0.0.1");
   EXPECT_TRUE(ParseAllowedPorts("60000-60031/udp", '-', "").ok());
-}
-
-TEST(ParseAllowedPortsTest, ReadsLists) {
-  const absl::StatusOr<std::vector<AllowedPort>> ports =
-      ParseAllowedPorts("22,80:90", ':', "");
-  ASSERT_TRUE(ports.ok()) << ports.status();
-  ASSERT_EQ(ports->size(), 2u);
-  EXPECT_EQ((*ports)[1].last_port(), 90u);
-  EXPECT_EQ((*ports)[1].protocol(), "");
+  const auto list = ParseAllowedPorts("22,80:90", ':', "").value();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[1].last_port(), 90u);
+  EXPECT_EQ(list[1].protocol(), "");
 }
 
 TEST(ParseAllowedPortsTest, RejectsWhatIsNoPort) {
   for (const char* text : {"", "ssh", "22/sctp", "22/", "65536", "90:80",
                            "1:", ":1", "1,,2", "-1", "000022"}) {
-    EXPECT_EQ(ParseAllowedPorts(text, ':', "").status().code(),
-              absl::StatusCode::kInvalidArgument)
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(ParseAllowedPorts(text, ':', "").status()))
         << text;
   }
 }
@@ -54,8 +45,7 @@ TEST(ParseAllowedSourceTest, ReadsAddressesAndSubnets) {
 TEST(ParseAllowedSourceTest, RejectsWhatIsNoIpv4) {
   for (const char* text : {"", "2001:db8::/32", "10.0.0.0/33", "10.0.0.0/",
                            "10.0.0/8", "host", "10.0.0.0/255.0.255.0"}) {
-    EXPECT_EQ(ParseAllowedSource(text).status().code(),
-              absl::StatusCode::kInvalidArgument)
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseAllowedSource(text).status()))
         << text;
   }
 }
@@ -75,43 +65,35 @@ std::vector<std::string> Left(const AllowedPort& allowed,
   return texts;
 }
 
-const AllowedPort& Base() {
-  static const auto& base =
-      *new AllowedPort(MakeAllowedPort(100, 200, "tcp", "10.0.0.0/8"));
-  return base;
-}
-
 TEST(MinusAllowedPortTest, LeavesWhatTheRuleDoesNotTouch) {
-  for (const AllowedPort& taken : {
-           MakeAllowedPort(201, 300, "tcp", ""),
-           MakeAllowedPort(0, 99, "", ""),
-           MakeAllowedPort(100, 200, "udp", ""),
-           MakeAllowedPort(100, 200, "tcp", "11.0.0.1"),
-       }) {
-    EXPECT_THAT(Left(Base(), taken), ElementsAre("100-200/tcp"));
+  const AllowedPort base = MakeAllowedPort(100, 200, "tcp", "10.0.0.0/8");
+  const struct {
+    AllowedPort allowed;
+    AllowedPort taken;
+    std::vector<std::string> left;
+  } kCases[] = {
+      {base, MakeAllowedPort(201, 300, "tcp", ""), {"100-200/tcp"}},
+      {base, MakeAllowedPort(0, 99, "", ""), {"100-200/tcp"}},
+      {base, MakeAllowedPort(100, 200, "udp", ""), {"100-200/tcp"}},
+      {base, MakeAllowedPort(100, 200, "tcp", "11.0.0.1"), {"100-200/tcp"}},
+      {base,
+       MakeAllowedPort(150, 160, "tcp", ""),
+       {"100-149/tcp", "161-200/tcp"}},
+      {base, MakeAllowedPort(0, 100, "", "10.0.0.0/8"), {"101-200/tcp"}},
+      {base, MakeAllowedPort(0, 65535, "", ""), {}},
+      // The other protocol stays whole.
+      {MakeAllowedPort(0, 65535, "", ""),
+       MakeAllowedPort(22, 22, "tcp", ""),
+       {"0-65535/udp", "0-21/tcp", "23-65535/tcp"}},
+      // Of some sources it is not known.
+      {base, MakeAllowedPort(150, 150, "tcp", "10.1.0.0/16"), {"cannot say"}},
+      {MakeAllowedPort(150, 150, "", ""),
+       MakeAllowedPort(150, 150, "tcp", "10.1.0.0/16"),
+       {"cannot say"}}};
+  for (const auto& [allowed, taken, left] : kCases) {
+    EXPECT_EQ(Left(allowed, taken), left)
+        << allowed.ShortDebugString() << " - " << taken.ShortDebugString();
   }
-}
-
-TEST(MinusAllowedPortTest, TakesPortsOut) {
-  EXPECT_THAT(Left(Base(), MakeAllowedPort(150, 160, "tcp", "")),
-              ElementsAre("100-149/tcp", "161-200/tcp"));
-  EXPECT_THAT(Left(Base(), MakeAllowedPort(0, 100, "", "10.0.0.0/8")),
-              ElementsAre("101-200/tcp"));
-  EXPECT_THAT(Left(Base(), MakeAllowedPort(0, 65535, "", "")), IsEmpty());
-}
-
-TEST(MinusAllowedPortTest, LeavesTheOtherProtocolWhole) {
-  EXPECT_THAT(Left(MakeAllowedPort(0, 65535, "", ""),
-                   MakeAllowedPort(22, 22, "tcp", "")),
-              ElementsAre("0-65535/udp", "0-21/tcp", "23-65535/tcp"));
-}
-
-TEST(MinusAllowedPortTest, CannotSayWhatIsLeftOfSomeSources) {
-  EXPECT_THAT(Left(Base(), MakeAllowedPort(150, 150, "tcp", "10.1.0.0/16")),
-              ElementsAre("cannot say"));
-  EXPECT_THAT(Left(MakeAllowedPort(150, 150, "", ""),
-                   MakeAllowedPort(150, 150, "tcp", "10.1.0.0/16")),
-              ElementsAre("cannot say"));
 }
 
 }  // namespace

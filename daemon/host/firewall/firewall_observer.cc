@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
@@ -57,14 +58,16 @@ class Program {
     }
     const std::string said =
         absl::StrCat(result.standard_error, result.standard_output);
-    const std::string message =
-        absl::StrCat(Name(arguments), ": status ", result.exit_status, " and ",
-                     QuotedText(absl::StripAsciiWhitespace(said)));
+    const FindingValue message =
+        Worded("about", Name(arguments),
+               Worded("fact-status-and", result.exit_status,
+                      QuotedText(absl::StripAsciiWhitespace(said))));
     const bool denied = absl::StrContains(said, "need to be root") ||
                         absl::StrContains(said, "Permission denied") ||
                         absl::StrContains(said, "AUTHORIZATION_FAILED");
-    return denied ? absl::PermissionDeniedError(message)
-                  : absl::UnavailableError(message);
+    return WithWords(
+        denied ? absl::PermissionDeniedError("") : absl::UnavailableError(""),
+        message);
   }
 
  private:
@@ -159,7 +162,7 @@ absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
       if (exists.ok() && !IsLinkToNull(files, link)) wanted = true;
     }
   }
-  if (!any_folder) return absl::NotFoundError("no folder of systemd units");
+  if (!any_folder) return NotFoundWords("fact-no-units");
   return wanted && loadable.value_or(false);
 }
 
@@ -184,8 +187,7 @@ class FirewalldRules {
     std::vector<std::string>& services = base.lists["services"];
     for (size_t i = 0; i < services.size(); ++i) {
       if (services.size() > kMaxServices) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("firewalld: more than ", kMaxServices, " services"));
+        return InvalidWords("fact-services-over", kMaxServices);
       }
       const std::string service = services[i];
       std::string& text = services_[service];
@@ -231,8 +233,7 @@ absl::StatusOr<ZonesFact::Zones> OtherZones(const std::string& default_zone,
     const std::vector<std::string>& interfaces = each.List("interfaces");
     if (each.name == default_zone || interfaces.empty()) continue;
     if (zones.zones_size() == kMaxZones) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "firewalld: more than ", kMaxZones, " zones with interfaces"));
+      return InvalidWords("fact-zones-over", kMaxZones);
     }
     FirewallZone* const zone = zones.add_zones();
     zone->set_name(PrintableText(each.name));
@@ -330,9 +331,7 @@ absl::StatusOr<DropRulesFact::Rules> FindDropRules(const HostAccess& host,
   } else if (!absl::IsNotFound(nft.status())) {
     return nft.status();
   } else if (!saved.in_part.empty()) {
-    return absl::UnavailableError(
-        absl::StrCat("iptables-save: table ", *saved.in_part.begin(),
-                     " takes the program nft to list, which is not installed"));
+    return UnavailableWords("fact-needs-nft", *saved.in_part.begin());
   }
   DropRulesFact::Rules rules;
   std::vector<DropRule> rest;

@@ -28,9 +28,9 @@ FirewallFacts ReadUfw(const HostAccess& host);
 FirewallFacts ReadFirewalld(const HostAccess& host);
 
 // Returns other rules that may drop packets, from iptables-save of every
-// installed backend and `nft list ruleset`. None without these programs, which
-// rules are made with. Reading them loads no table. Rules for addresses that no
-// interface has are omitted.
+// installed backend and `nft list ruleset`. None without these programs, with
+// which rules are made. Reading them loads no table. Rules for addresses that
+// no interface has are omitted.
 DropRulesFact ReadDropRules(const HostAccess& host,
                             const InterfacesFact& interfaces);
 
@@ -121,10 +121,10 @@ absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(
 
 // Finds the rules of the kernel's packet filter that may drop TCP packets to
 // this host and belong to neither ufw nor firewalld. Runs nothing. Omits rules
-// that certainly drop none. Reports the ports to which a rule or policy surely
-// drops every new connection: it stands in a hooked chain, is for all sources,
-// and no earlier rule may let such a packet out of the chain. Other rules are
-// reported verbatim, since other chains, sets and marks are not followed.
+// that certainly drop none. Reports the ports to which a rule or policy
+// certainly drops every new connection: it is in a hooked chain, for all
+// sources, and no earlier rule lets such a packet out of the chain. Other rules
+// are reported verbatim, since other chains, sets and marks are not followed.
 
 // The host's addresses without loopback; rules for other destinations, such as
 // Docker's for each container, are omitted. Empty: not known.

@@ -19,40 +19,50 @@ using ::testing::IsEmpty;
 
 constexpr char kStatus[] = "ufw status verbose";
 constexpr char kState[] = "firewall-cmd --state";
+constexpr char kDefaultZone[] = "firewall-cmd --get-default-zone";
+constexpr char kZones[] = "firewall-cmd --list-all-zones";
+constexpr char kStoredZones[] = "firewall-cmd --permanent --list-all-zones";
 
 class FirewallObserverTest : public ::testing::Test {
  protected:
   FirewallObserverTest() {
-    root_.WriteProgram("/usr/sbin/ufw", "#!/bin/sh\n");
+    Install({"ufw"});
     root_.Write("/etc/ufw/ufw.conf", "ENABLED=no\n");
     root_.WriteProgram("/usr/bin/firewall-cmd", "#!/bin/sh\n");
     root_.Write("/usr/lib/systemd/system/firewalld.service", "[Unit]\n");
   }
 
-  FirewallFacts Ufw() {
-    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-    return ReadUfw({root_.paths(), &runner_, &budget});
-  }
-  FirewallFacts Firewalld() {
-    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-    return ReadFirewalld({root_.paths(), &runner_, &budget});
-  }
+  HostAccess Host() { return {root_.paths(), &runner_, &budget_}; }
+  FirewallFacts Ufw() { return ReadUfw(Host()); }
+  FirewallFacts Firewalld() { return ReadFirewalld(Host()); }
   DropRulesFact DropRules() {
-    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     InterfacesFact interfaces;
     interfaces.mutable_value()->add_interfaces()->add_addresses("127.0.0.1");
     interfaces.mutable_value()->add_interfaces()->add_addresses("192.168.7.22");
-    return ReadDropRules({root_.paths(), &runner_, &budget}, interfaces);
+    return ReadDropRules(Host(), interfaces);
   }
-  void InstallForDropRules(const std::vector<std::string>& programs) {
+  Missing::Reason WhyUfwIsNotKnown() {
+    return Ufw().active().missing().reason();
+  }
+
+  void Install(const std::vector<std::string>& programs) {
     for (const std::string& each : programs) {
       root_.WriteProgram("/usr/sbin/" + each, "#!/bin/sh\n");
     }
+  }
+  // firewalld runs with these zones, and has those stored.
+  void RunFirewalld(const std::string& zones, const std::string& stored,
+                    const std::string& default_zone = "public") {
+    runner_.NowAnswers(kState, "running\n");
+    runner_.NowAnswers(kDefaultZone, default_zone + "\n");
+    runner_.NowAnswers(kZones, zones);
+    runner_.NowAnswers(kStoredZones, stored);
   }
 
   ScratchRoot root_;
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
+  const TimeBudget budget_{&clock_, absl::Seconds(10), absl::Hours(1)};
 };
 
 TEST_F(FirewallObserverTest, SeesThatUfwIsNotInstalled) {
@@ -110,26 +120,21 @@ TEST_F(FirewallObserverTest, NeverAsksSystemdAboutUfw) {
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 
-TEST_F(FirewallObserverTest, SaysThatUfwWantsRoot) {
-  runner_.Fails(kStatus, 1, "ERROR: You need to be root to run this script\n");
-  EXPECT_EQ(Ufw().active().missing().reason(), Missing::NOT_PERMITTED);
-  runner_.Forget(kStatus);
-  runner_.Fails(kStatus, 1,
-                "ERROR: problem running iptables: iptables v1.8.9 (nf_tables): "
-                "Could not fetch rule set generation id: Permission denied "
-                "(you must be root)\n");
-  EXPECT_EQ(Ufw().active().missing().reason(), Missing::NOT_PERMITTED);
-}
-
 TEST_F(FirewallObserverTest, TakesUfwsSilenceAndRubbishForNoValue) {
-  runner_.Hangs(kStatus);
-  EXPECT_EQ(Ufw().active().missing().reason(), Missing::TIMED_OUT);
-  runner_.Forget(kStatus);
-  runner_.Answers(kStatus, "Etat: actif\n");
-  EXPECT_EQ(Ufw().active().missing().reason(), Missing::UNREADABLE);
-  runner_.Forget(kStatus);
-  runner_.Fails(kStatus, 1, "ERROR: something\n");
-  EXPECT_EQ(Ufw().active().missing().reason(), Missing::TOOL_FAILED);
+  for (const char* error :
+       {"ERROR: You need to be root to run this script\n",
+        "ERROR: problem running iptables: iptables v1.8.9 (nf_tables): "
+        "Could not fetch rule set generation id: Permission denied "
+        "(you must be root)\n"}) {
+    runner_.NowFails(kStatus, 1, error);
+    EXPECT_EQ(WhyUfwIsNotKnown(), Missing::NOT_PERMITTED) << error;
+  }
+  runner_.NowHangs(kStatus);
+  EXPECT_EQ(WhyUfwIsNotKnown(), Missing::TIMED_OUT);
+  runner_.NowAnswers(kStatus, "Etat: actif\n");
+  EXPECT_EQ(WhyUfwIsNotKnown(), Missing::UNREADABLE);
+  runner_.NowFails(kStatus, 1, "ERROR: something\n");
+  EXPECT_EQ(WhyUfwIsNotKnown(), Missing::TOOL_FAILED);
 }
 
 TEST_F(FirewallObserverTest, DoesNotRunAUfwThatAnybodyCouldReplace) {
@@ -140,13 +145,10 @@ TEST_F(FirewallObserverTest, DoesNotRunAUfwThatAnybodyCouldReplace) {
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
-TEST_F(FirewallObserverTest, SaysThatUfwConfIsNotThere) {
+TEST_F(FirewallObserverTest, SaysThatFilesAreNotThere) {
   root_.Remove("/etc/ufw/ufw.conf");
   runner_.Answers(kStatus, "Status: inactive\n");
   EXPECT_EQ(Ufw().enabled_at_boot().missing().reason(), Missing::ABSENT);
-}
-
-TEST_F(FirewallObserverTest, SeesThatFirewalldIsNotInstalled) {
   root_.Remove("/usr/bin/firewall-cmd");
   EXPECT_FALSE(Firewalld().installed().value());
 }
@@ -161,16 +163,13 @@ TEST_F(FirewallObserverTest, SeesStoppedFirewalldThatStartsAtBoot) {
 }
 
 TEST_F(FirewallObserverTest, SeesRunningFirewalldWithItsRules) {
-  runner_.Answers(kState, "running\n");
-  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
-  runner_.Answers("firewall-cmd --list-all-zones",
-                  "public (active)\n  target: default\n  interfaces: eth0\n"
-                  "  services: ssh\n  ports: 60000-60031/tcp\n");
-  runner_.Answers("firewall-cmd --info-service=ssh", "ssh\n  ports: 22/tcp\n");
   // There was no reload since both were changed.
-  runner_.Answers("firewall-cmd --permanent --list-all-zones",
-                  "public\n  target: default\n  interfaces: \n"
-                  "  services: ssh\n  ports: \n");
+  RunFirewalld(
+      "public (active)\n  target: default\n  interfaces: eth0\n"
+      "  services: ssh\n  ports: 60000-60031/tcp\n",
+      "public\n  target: default\n  interfaces: \n"
+      "  services: ssh\n  ports: \n");
+  runner_.Answers("firewall-cmd --info-service=ssh", "ssh\n  ports: 22/tcp\n");
   runner_.Answers("firewall-cmd --permanent --info-service=ssh",
                   "ssh\n  ports: 2222/tcp\n");
   const FirewallFacts facts = Firewalld();
@@ -183,15 +182,12 @@ TEST_F(FirewallObserverTest, SeesRunningFirewalldWithItsRules) {
 }
 
 TEST_F(FirewallObserverTest, TellsOfZonesThatHaveInterfacesOfTheirOwn) {
-  runner_.Answers(kState, "running\n");
-  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
-  runner_.Answers("firewall-cmd --list-all-zones",
-                  "docker (active)\n  target: ACCEPT\n  interfaces: docker0\n"
-                  "public (active)\n  target: default\n  interfaces: eth0\n"
-                  "  ports: 60000-60031/tcp\n"
-                  "work\n  target: default\n  interfaces: \n");
-  runner_.Answers("firewall-cmd --permanent --list-all-zones",
-                  "public\n  target: default\n  ports: 60000-60031/tcp\n");
+  RunFirewalld(
+      "docker (active)\n  target: ACCEPT\n  interfaces: docker0\n"
+      "public (active)\n  target: default\n  interfaces: eth0\n"
+      "  ports: 60000-60031/tcp\n"
+      "work\n  target: default\n  interfaces: \n",
+      "public\n  target: default\n  ports: 60000-60031/tcp\n");
   const FirewallFacts facts = Firewalld();
   EXPECT_EQ(facts.allowed().value().ports_size(), 1);
   EXPECT_EQ(facts.allowed_permanently().value().ports_size(), 1);
@@ -204,48 +200,35 @@ TEST_F(FirewallObserverTest, TellsOfZonesThatHaveInterfacesOfTheirOwn) {
             Missing::UNREADABLE);
 }
 
-TEST_F(FirewallObserverTest, KeepsWhatRunsApartFromStoredRulesItCannotRead) {
-  runner_.Answers(kState, "running\n");
-  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
-  runner_.Answers("firewall-cmd --list-all-zones",
-                  "public\n  target: default\n  ports: 60000/tcp\n");
-  runner_.Answers("firewall-cmd --permanent --list-all-zones",
-                  "public\n  target: default\n  forward-ports: \n"
-                  "\tport=1:proto=tcp:toport=2:toaddr=\n");
+TEST_F(FirewallObserverTest, KeepsWhatRunsApartFromRulesItCannotRead) {
+  RunFirewalld("public\n  target: default\n  ports: 60000/tcp\n",
+               "public\n  target: default\n  forward-ports: \n"
+               "\tport=1:proto=tcp:toport=2:toaddr=\n");
   FirewallFacts facts = Firewalld();
   EXPECT_EQ(facts.allowed().value().ports_size(), 1);
-  EXPECT_EQ(facts.allowed_permanently().missing().reason(),
-            Missing::UNREADABLE);
-  EXPECT_THAT(facts.allowed_permanently().missing().detail(),
-              HasSubstr("toport=2"));
-  runner_.Forget("firewall-cmd --permanent --list-all-zones");
-  runner_.Hangs("firewall-cmd --permanent --list-all-zones");
+  const Missing stored = facts.allowed_permanently().missing();
+  EXPECT_EQ(stored.reason(), Missing::UNREADABLE);
+  EXPECT_THAT(stored.detail(), HasSubstr("toport=2"));
+  runner_.NowHangs(kStoredZones);
   facts = Firewalld();
   EXPECT_EQ(facts.allowed().value().ports_size(), 1);
   EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
-}
-
-TEST_F(FirewallObserverTest, KnowsNeitherStateWithoutTheDefaultZone) {
-  runner_.Answers(kState, "running\n");
-  runner_.Hangs("firewall-cmd --get-default-zone");
-  const FirewallFacts facts = Firewalld();
-  EXPECT_TRUE(facts.active().value());
-  EXPECT_EQ(facts.allowed().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.other_zones().missing().reason(), Missing::TIMED_OUT);
-}
-
-TEST_F(FirewallObserverTest, KeepsRunningApartFromRulesItCannotRead) {
-  runner_.Answers(kState, "running\n");
-  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
-  runner_.Fails("firewall-cmd --list-all-zones", 253,
-                "Authorization failed.\nError: AUTHORIZATION_FAILED\n");
-  runner_.Answers("firewall-cmd --permanent --list-all-zones",
-                  "public\n  target: default\n");
-  const FirewallFacts facts = Firewalld();
+  runner_.NowFails(kZones, 253,
+                   "Authorization failed.\nError: AUTHORIZATION_FAILED\n");
+  runner_.NowAnswers(kStoredZones, "public\n  target: default\n");
+  facts = Firewalld();
   EXPECT_TRUE(facts.active().value());
   EXPECT_EQ(facts.allowed().missing().reason(), Missing::NOT_PERMITTED);
   EXPECT_TRUE(facts.allowed_permanently().has_value());
+  // Without the default zone neither is known.
+  runner_.NowHangs(kDefaultZone);
+  facts = Firewalld();
+  EXPECT_TRUE(facts.active().value());
+  for (const Missing& missing :
+       {facts.allowed().missing(), facts.allowed_permanently().missing(),
+        facts.other_zones().missing()}) {
+    EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  }
 }
 
 TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
@@ -257,19 +240,18 @@ TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
   EXPECT_THAT(facts.active().missing().detail(), HasSubstr("DBUS_ERROR"));
 }
 
+constexpr char kListRules[] = "nft -n list ruleset";
+
 TEST_F(FirewallObserverTest, FindsRulesOfNeitherFirewallOnce) {
   EXPECT_TRUE(DropRules().has_value());  // No program can make rules.
   EXPECT_THAT(runner_.commands(), IsEmpty());
   constexpr char kRules[] =
       "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 60000:60031 -j "
       "DROP\nCOMMIT\n";
-  for (const char* path : {"/usr/sbin/iptables-save",
-                           "/usr/sbin/iptables-nft-save", "/usr/sbin/nft"}) {
-    root_.WriteProgram(path, "#!/bin/sh\n");
-  }
+  Install({"iptables-save", "iptables-nft-save", "nft"});
   runner_.Answers("iptables-save", kRules);
   runner_.Answers("iptables-nft-save", kRules);
-  runner_.Answers("nft -n list ruleset", "");
+  runner_.Answers(kListRules, "");
   const DropRulesFact fact = DropRules();
   ASSERT_EQ(fact.value().rules_size(), 1) << fact.DebugString();
   EXPECT_EQ(fact.value().rules(0).ports(), "60000-60031");
@@ -279,31 +261,29 @@ constexpr char kNftablesService[] =
     "table ip filter {\n\tchain input {\n\t\ttype filter hook input priority "
     "0; policy drop;\n\t}\n}\n";
 
-// iptables-save listed nothing, and the policy was not read.
 TEST_F(FirewallObserverTest, FindsThePolicyOfNftablesBesideIptables) {
-  InstallForDropRules({"iptables-save", "iptables-nft-save", "nft"});
+  // iptables-save listed nothing, and the policy was not read.
+  Install({"iptables-save", "iptables-nft-save", "nft"});
   for (const char* save : {"iptables-save", "iptables-nft-save"}) {
     runner_.Answers(save,
                     "# Table `filter' is incompatible, use 'nft' tool.\n");
   }
-  runner_.Answers("nft -n list ruleset", kNftablesService);
+  runner_.Answers(kListRules, kNftablesService);
   DropRulesFact fact = DropRules();
   ASSERT_EQ(fact.value().rules_size(), 1) << fact.DebugString();
   EXPECT_EQ(fact.value().rules(0).surely_ports(), "0-65535");
   root_.Remove("/usr/sbin/nft");
   EXPECT_THAT(DropRules().missing().detail(),
               HasSubstr("table filter takes the program nft"));
-}
-
-TEST_F(FirewallObserverTest, FindsThePolicyOfNftablesBesideLegacyIptables) {
-  InstallForDropRules({"iptables-save", "iptables-legacy-save", "nft"});
+  // With the legacy iptables.
+  root_.Remove("/usr/sbin/iptables-nft-save");
+  Install({"iptables-legacy-save", "nft"});
   for (const char* save : {"iptables-save", "iptables-legacy-save"}) {
-    runner_.Answers(save,
-                    "# Generated by iptables-save v1.8.9 on Mon Nov 23\n"
-                    "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n");
+    runner_.NowAnswers(save,
+                       "# Generated by iptables-save v1.8.9 on Mon Nov 23\n"
+                       "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n");
   }
-  runner_.Answers("nft -n list ruleset", kNftablesService);
-  ASSERT_EQ(DropRules().value().rules_size(), 1);
+  EXPECT_EQ(DropRules().value().rules_size(), 1);
 }
 
 // The rules of thousands of kube-proxy services were "endless output".
@@ -330,27 +310,26 @@ TEST_F(FirewallObserverTest, LeavesToIptablesWhatItListsWhole) {
       "table ip filter {\n\tchain INPUT {\n\t\ttype filter hook input priority "
       "0; policy accept;\n\t\ttcp dport 7 counter packets 0 bytes 0 drop\n"
       "\t}\n}\n";
-  InstallForDropRules({"nft", "iptables-nft-save"});
-  runner_.Answers("nft -n list ruleset", kSame);
+  Install({"nft", "iptables-nft-save"});
+  runner_.Answers(kListRules, kSame);
   runner_.Answers("iptables-nft-save", kSave);
   EXPECT_EQ(DropRules().value().rules_size(), 1);
   root_.Remove("/usr/sbin/iptables-nft-save");
-  InstallForDropRules({"iptables-save"});
+  Install({"iptables-save"});
   runner_.Answers("iptables-save",
                   std::string("# Generated by iptables-save v1.8.9 (nf_tables) "
                               "on Mon Nov 23\n") +
                       kSave);
   EXPECT_EQ(DropRules().value().rules_size(), 1);
   root_.Remove("/usr/sbin/iptables-save");
-  InstallForDropRules({"xtables-nft-multi"});
+  Install({"xtables-nft-multi"});
   root_.Link("/usr/sbin/iptables-save", "xtables-nft-multi");
-  runner_.Forget("iptables-save");
-  runner_.Answers("iptables-save", kSave);
+  runner_.NowAnswers("iptables-save", kSave);
   EXPECT_EQ(DropRules().value().rules_size(), 1);
 }
 
 TEST_F(FirewallObserverTest, LeavesOutDockersRulesForItsContainers) {
-  InstallForDropRules({"iptables-save"});
+  Install({"iptables-save"});
   runner_.Answers("iptables-save",
                   "*raw\n:PREROUTING ACCEPT [0:0]\n"
                   "-A PREROUTING -d 172.17.0.2/32 ! -i docker0 -j DROP\n"
@@ -361,12 +340,11 @@ TEST_F(FirewallObserverTest, LeavesOutDockersRulesForItsContainers) {
 
 // The zones home and internal have this service as firewalld ships them.
 TEST_F(FirewallObserverTest, AddsTheServicesThatAServiceIncludes) {
-  runner_.Answers(kState, "running\n");
-  runner_.Answers("firewall-cmd --get-default-zone", "home\n");
+  constexpr char kHome[] =
+      "home\n  target: default\n  services: samba-client\n";
+  RunFirewalld(kHome, kHome, "home");
   for (const char* stored : {"", "--permanent "}) {
     const std::string command = absl::StrCat("firewall-cmd ", stored);
-    runner_.Answers(command + "--list-all-zones",
-                    "home\n  target: default\n  services: samba-client\n");
     runner_.Answers(command + "--info-service=samba-client",
                     "samba-client\n  ports: 138/udp\n  includes: netbios-ns\n");
     runner_.Answers(command + "--info-service=netbios-ns",
@@ -376,15 +354,14 @@ TEST_F(FirewallObserverTest, AddsTheServicesThatAServiceIncludes) {
   ASSERT_EQ(facts.allowed().value().ports_size(), 2) << facts.DebugString();
   EXPECT_EQ(facts.allowed().value().ports(1).first_port(), 137u);
   // A service that includes itself ends the search.
-  runner_.Forget("firewall-cmd --info-service=netbios-ns");
-  runner_.Answers("firewall-cmd --info-service=netbios-ns",
-                  "netbios-ns\n  ports: \n  includes: netbios-ns\n");
+  runner_.NowAnswers("firewall-cmd --info-service=netbios-ns",
+                     "netbios-ns\n  ports: \n  includes: netbios-ns\n");
   EXPECT_EQ(Firewalld().allowed().value().ports_size(), 1);
 }
 
 // Each address that fail2ban blocks is a rule: hundreds are normal.
 TEST_F(FirewallObserverTest, AddsUpRulesBeyondThoseThatItLists) {
-  root_.WriteProgram("/usr/sbin/iptables-save", "#!/bin/sh\n");
+  Install({"iptables-save"});
   std::string rules = "*filter\n:INPUT ACCEPT [0:0]\n";
   for (int i = 0; i < 200; ++i) {
     rules +=
@@ -396,16 +373,15 @@ TEST_F(FirewallObserverTest, AddsUpRulesBeyondThoseThatItLists) {
   ASSERT_EQ(fact.value().rules_size(), 65);
   EXPECT_EQ(fact.value().rules(64).ports(), "22-23");
   EXPECT_THAT(fact.value().rules(64).text(), HasSubstr("136 more"));
-  runner_.Forget("iptables-save");
-  runner_.Answers("iptables-save", rules +
-                                       "-A INPUT -s 10.1.0.0/16 -j DROP\n"
-                                       "COMMIT\n");
+  runner_.NowAnswers("iptables-save", rules +
+                                          "-A INPUT -s 10.1.0.0/16 -j DROP\n"
+                                          "COMMIT\n");
   EXPECT_EQ(DropRules().value().rules(64).ports(), "");
 }
 
 TEST_F(FirewallObserverTest, DoesNotKnowTheRulesThatItMayNotRead) {
-  root_.WriteProgram("/usr/sbin/nft", "#!/bin/sh\n");
-  runner_.Fails("nft -n list ruleset", 1,
+  Install({"nft"});
+  runner_.Fails(kListRules, 1,
                 "netlink: Error: cache initialization failed: Operation not "
                 "permitted\n");
   EXPECT_THAT(DropRules().missing().detail(), HasSubstr("not permitted"));

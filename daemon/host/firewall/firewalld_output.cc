@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/firewall/allowed_port.h"
 #include "daemon/host/firewall/firewall_observer.h"
@@ -23,13 +24,13 @@ constexpr absl::string_view kClosedTargets[] = {"default", "DROP", "%%REJECT%%",
 using Ports = std::vector<AllowedPort>;
 
 absl::Status CannotSay(const FirewalldZone& zone, absl::string_view what) {
-  return InvalidArgument("firewalld zone ",
-                         PrintableText(zone.name, kMaxNameBytes),
-                         ": cannot say what is allowed by ", QuotedText(what));
+  return InvalidWords("fact-zone-allows",
+                      PrintableText(zone.name, kMaxNameBytes),
+                      QuotedText(what));
 }
 
 absl::Status Unexpected(absl::string_view line) {
-  return InvalidArgument("firewall-cmd: unexpected line ", QuotedText(line));
+  return InvalidWords("fact-firewall-cmd-line", QuotedText(line));
 }
 
 std::vector<std::string> Words(absl::string_view text) {
@@ -120,7 +121,7 @@ absl::Status AddBaseZone(const FirewalldZone& zone,
   return absl::OkStatus();
 }
 
-// Packets from the zone's sources meet it instead of the base zone.
+// Packets from the zone's sources go to it instead of the base zone.
 void AddSourceZone(const FirewalldZone& zone, AllowedFact::Allowed* allowed) {
   for (const std::string& source : zone.List("sources")) {
     if (IsIpv6(source)) continue;
@@ -156,8 +157,9 @@ absl::StatusOr<bool> ParseFirewalldState(const CommandResult& result) {
       (out.empty() && err.empty() && result.exit_status == kNotRunning)) {
     return false;
   }
-  return InvalidArgument("firewall-cmd --state: status ", result.exit_status,
-                         " and ", QuotedText(err.empty() ? out : err));
+  return InFront("firewall-cmd --state",
+                 InvalidWords("fact-status-and", result.exit_status,
+                              QuotedText(err.empty() ? out : err)));
 }
 
 absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
@@ -230,8 +232,7 @@ absl::StatusOr<const FirewalldZone*> FindFirewalldZone(
   for (const FirewalldZone& zone : zones) {
     if (zone.name == name) return &zone;
   }
-  return InvalidArgument("firewalld: no zone ", QuotedText(name),
-                         " in its list");
+  return InvalidWords("fact-no-zone", QuotedText(name));
 }
 
 absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(

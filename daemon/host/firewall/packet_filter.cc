@@ -4,12 +4,13 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/values/port_set.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/firewall/firewall_observer.h"
 
@@ -44,8 +45,7 @@ struct Chain {
 using Chains = std::map<std::string, Chain>;
 
 absl::Status MalformedRule(absl::string_view program, absl::string_view line) {
-  return InvalidArgument(program, ": line ", QuotedText(line),
-                         " not understood");
+  return InvalidWords("fact-line-not-understood", program, QuotedText(line));
 }
 
 constexpr uint32_t kMaxPort = 65535;

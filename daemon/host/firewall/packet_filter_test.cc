@@ -13,14 +13,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+using Drops = absl::StatusOr<std::vector<DropRule>>;
+
 // Returns "PORTS: RULE" for each.
-std::vector<std::string> Texts(
-    const absl::StatusOr<std::vector<DropRule>>& drops) {
+std::vector<std::string> Texts(const Drops& drops, bool surely = false) {
   EXPECT_TRUE(drops.ok()) << drops.status();
   std::vector<std::string> texts;
-  if (!drops.ok()) return texts;
-  for (const DropRule& drop : *drops) {
-    texts.push_back(absl::StrCat(drop.ports(), ": ", drop.text()));
+  for (const DropRule& drop : drops.value_or(std::vector<DropRule>())) {
+    texts.push_back(absl::StrCat(surely ? drop.surely_ports() : drop.ports(),
+                                 ": ", drop.text()));
   }
   return texts;
 }
@@ -48,71 +49,60 @@ std::vector<std::string> Nft(const std::string& rules,
       {"filter"}));
 }
 
-TEST(FindIptablesDropsTest, FindsNoneInWhatLetsAllIn) {
-  EXPECT_THAT(Texts(FindIptablesDrops("")), IsEmpty());
-  EXPECT_THAT(Iptables(""), IsEmpty());
-  EXPECT_THAT(Iptables("-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n"
-                       "-A INPUT -j LOG --log-prefix \"DROP \"\n"
-                       "-A INPUT -s 10.0.0.1/32\n"
-                       "-A FORWARD -j REJECT\n-A INPUT -j own\n"),
-              IsEmpty());
-}
+struct Case {
+  const char* rules;
+  std::vector<std::string> drops;
+  const char* policy = nullptr;  // The program's own word for "accept".
+};
 
 TEST(FindIptablesDropsTest, FindsWhatDropsWithItsPorts) {
-  EXPECT_THAT(
-      Iptables("-A INPUT -p tcp -m tcp --dport 60000:60031 -j DROP\n"
-               "[3:180] -A INPUT -p tcp -m multiport --dports 22,80:90 -j "
-               "REJECT\n"
-               "-A INPUT -p tcp -m tcp ! --dport 22 -j DROP\n"
-               "-A INPUT ! -i lo -j NFQUEUE --queue-num 1\n"),
-      ElementsAre(
-          "60000-60031: -A INPUT -p tcp -m tcp --dport 60000:60031 -j DROP",
-          "22,80-90: -A INPUT -p tcp -m multiport --dports 22,80:90 -j REJECT",
-          ": -A INPUT -p tcp -m tcp ! --dport 22 -j DROP",
-          ": -A INPUT ! -i lo -j NFQUEUE --queue-num 1"));
-}
-
-TEST(FindIptablesDropsTest, FindsThePolicyThatDrops) {
-  EXPECT_THAT(Iptables("-A INPUT -p tcp --dport 22 -j ACCEPT\n", "DROP"),
-              ElementsAre(": -P INPUT DROP"));
-}
-
-TEST(FindIptablesDropsTest, FollowsChainsWithThePortsThatLeadThere) {
-  const std::string drop = "-A own -s 10.0.0.1/32 -j DROP\n";
-  EXPECT_THAT(Iptables("-A INPUT -p tcp -m tcp --dport 22 -j own\n" + drop),
-              ElementsAre("22: -A own -s 10.0.0.1/32 -j DROP"));
-  EXPECT_THAT(Iptables("-A INPUT -g own\n" + drop),
-              ElementsAre(": -A own -s 10.0.0.1/32 -j DROP"));
-  EXPECT_THAT(Iptables("-A FORWARD -j own\n" + drop), IsEmpty());
-}
-
-TEST(FindIptablesDropsTest, LeavesOutWhatIsForOtherPackets) {
-  EXPECT_THAT(
-      Iptables("-A INPUT -p udp -m udp --dport 60000:60031 -j DROP\n"
-               "-A INPUT -p icmp -j DROP\n-A INPUT -i lo -j DROP\n"
-               "-A INPUT -m conntrack --ctstate INVALID -j DROP\n"
-               "-A INPUT -m state --state INVALID -j DROP\n"
-               "-A INPUT -j KUBE-FIREWALL\n"
-               "-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack "
-               "! --ctstate RELATED,ESTABLISHED,DNAT -j DROP\n"
-               "-A KUBE-FIREWALL -m mark --mark 0x8000/0x8000 -j DROP\n"),
-      IsEmpty());
-}
-
-TEST(FindIptablesDropsTest, CommentHidesNothing) {
+  EXPECT_THAT(Texts(FindIptablesDrops("")), IsEmpty());
+  const Case kCases[] = {
+      // What lets all in.
+      {"", {}},
+      {"-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n-A INPUT -j LOG "
+       "--log-prefix \"DROP \"\n-A INPUT -s 10.0.0.1/32\n-A FORWARD -j "
+       "REJECT\n-A INPUT -j own\n",
+       {}},
+      {"-A INPUT -p tcp -m tcp --dport 60000:60031 -j DROP\n[3:180] -A INPUT "
+       "-p tcp -m multiport --dports 22,80:90 -j REJECT\n-A INPUT -p tcp -m "
+       "tcp ! --dport 22 -j DROP\n-A INPUT ! -i lo -j NFQUEUE --queue-num 1\n",
+       {"60000-60031: -A INPUT -p tcp -m tcp --dport 60000:60031 -j DROP",
+        "22,80-90: -A INPUT -p tcp -m multiport --dports 22,80:90 -j REJECT",
+        ": -A INPUT -p tcp -m tcp ! --dport 22 -j DROP",
+        ": -A INPUT ! -i lo -j NFQUEUE --queue-num 1"}},
+      {"-A INPUT -p tcp --dport 22 -j ACCEPT\n", {": -P INPUT DROP"}, "DROP"},
+      // Chains, with the ports that lead there.
+      {"-A INPUT -p tcp -m tcp --dport 22 -j own\n-A own -s 10.0.0.1/32 -j "
+       "DROP\n",
+       {"22: -A own -s 10.0.0.1/32 -j DROP"}},
+      {"-A INPUT -g own\n-A own -s 10.0.0.1/32 -j DROP\n",
+       {": -A own -s 10.0.0.1/32 -j DROP"}},
+      {"-A FORWARD -j own\n-A own -s 10.0.0.1/32 -j DROP\n", {}},
+      // What is for other packets.
+      {"-A INPUT -p udp -m udp --dport 60000:60031 -j DROP\n-A INPUT -p icmp "
+       "-j DROP\n-A INPUT -i lo -j DROP\n-A INPUT -m conntrack --ctstate "
+       "INVALID -j DROP\n-A INPUT -m state --state INVALID -j DROP\n-A INPUT "
+       "-j KUBE-FIREWALL\n-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m "
+       "conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP\n-A "
+       "KUBE-FIREWALL -m mark --mark 0x8000/0x8000 -j DROP\n",
+       {}},
+      // What ufw and firewalld are asked about themselves.
+      {"-A INPUT -j ufw-before-input\n-A ufw-before-input -j DROP\n",
+       {},
+       "DROP"},
+      {"-A INPUT -p tcp -m tcp --dport 7 -j DROP\n-A INPUT -j INPUT_ZONES\n-A "
+       "INPUT -j REJECT\n",
+       {"7: -A INPUT -p tcp -m tcp --dport 7 -j DROP"}}};
+  for (const Case& filter : kCases) {
+    EXPECT_EQ(Iptables(filter.rules, filter.policy ? filter.policy : "ACCEPT"),
+              filter.drops)
+        << filter.rules;
+  }
+  // A comment hides nothing.
   EXPECT_THAT(Iptables("-A INPUT -m comment --comment \"-p udp \\\" -i lo -j "
                        "ACCEPT\" -j DROP\n"),
               ElementsAre(HasSubstr("-j DROP")));
-}
-
-TEST(FindIptablesDropsTest, LeavesUfwAndFirewalldToTheirOwnChecks) {
-  EXPECT_THAT(Iptables("-A INPUT -j ufw-before-input\n"
-                       "-A ufw-before-input -j DROP\n",
-                       "DROP"),
-              IsEmpty());
-  EXPECT_THAT(Iptables("-A INPUT -p tcp -m tcp --dport 7 -j DROP\n"
-                       "-A INPUT -j INPUT_ZONES\n-A INPUT -j REJECT\n"),
-              ElementsAre("7: -A INPUT -p tcp -m tcp --dport 7 -j DROP"));
 }
 
 TEST(FindIptablesDropsTest, RefusesOtherTexts) {
@@ -122,34 +112,36 @@ TEST(FindIptablesDropsTest, RefusesOtherTexts) {
   }
 }
 
-TEST(FindNftDropsTest, FindsNoneInWhatLetsAllIn) {
-  EXPECT_THAT(Texts(FindNftDrops("", {})), IsEmpty());
-  EXPECT_THAT(Nft("\t\ttcp dport 22 accept\n\t\tcounter packets 0 bytes 0\n"),
-              IsEmpty());
-}
+constexpr char kPolicyDrops[] =
+    ": type filter hook input priority 0; policy drop;";
 
 TEST(FindNftDropsTest, FindsWhatDropsWithItsPorts) {
-  EXPECT_THAT(
-      Nft("\t\ttcp dport 60000-60031 drop\n"
-          "\t\ttcp dport { 22, 80-90 } counter packets 0 bytes 0 reject\n"
-          "\t\tip saddr 10.0.0.0/8 drop comment \"udp \"\n"
-          "\t\ttcp dport 7 jump own\n"
-          "\t\ttcp flags vmap { 0x2 : drop, 0x10 : accept }\n"),
-      ElementsAre("60000-60031: tcp dport 60000-60031 drop",
-                  "22,80-90: tcp dport { 22, 80-90 } counter packets 0 bytes 0 "
-                  "reject",
-                  ": ip saddr 10.0.0.0/8 drop comment \"udp \"",
-                  "7: ip saddr 10.0.0.1 drop",
-                  ": tcp flags vmap { 0x2 : drop, 0x10 : accept }"));
-  EXPECT_THAT(Nft("\t\ttcp dport 22 accept\n", "drop"),
-              ElementsAre(": type filter hook input priority 0; policy drop;"));
-}
-
-TEST(FindNftDropsTest, LeavesOutWhatIsForOthers) {
-  EXPECT_THAT(Nft("\t\tudp dport 53 drop\n\t\tct state 0x1 drop\n"
-                  "\t\tct state invalid drop\n\t\tiif \"lo\" drop\n"
-                  "\t\tmeta l4proto 17 drop\n\t\tip protocol icmp drop\n"),
-              IsEmpty());
+  EXPECT_THAT(Texts(FindNftDrops("", {})), IsEmpty());
+  const Case kCases[] = {
+      {"\t\ttcp dport 22 accept\n\t\tcounter packets 0 bytes 0\n", {}},
+      {"\t\ttcp dport 60000-60031 drop\n\t\ttcp dport { 22, 80-90 } counter "
+       "packets 0 bytes 0 reject\n\t\tip saddr 10.0.0.0/8 drop comment \"udp "
+       "\"\n\t\ttcp dport 7 jump own\n\t\ttcp flags vmap { 0x2 : drop, 0x10 : "
+       "accept }\n",
+       {"60000-60031: tcp dport 60000-60031 drop",
+        "22,80-90: tcp dport { 22, 80-90 } counter packets 0 bytes 0 reject",
+        ": ip saddr 10.0.0.0/8 drop comment \"udp \"",
+        "7: ip saddr 10.0.0.1 drop",
+        ": tcp flags vmap { 0x2 : drop, 0x10 : accept }"}},
+      {"\t\ttcp dport 22 accept\n", {kPolicyDrops}, "drop"},
+      // What is for other packets, ufw or firewalld.
+      {"\t\tudp dport 53 drop\n\t\tct state 0x1 drop\n\t\tct state invalid "
+       "drop\n\t\tiif \"lo\" drop\n\t\tmeta l4proto 17 drop\n\t\tip protocol "
+       "icmp drop\n",
+       {}},
+      {"\t\ttcp dport 7 drop\n\t\tcounter packets 0 bytes 0 jump "
+       "INPUT_ZONES\n\t\treject\n",
+       {"7: tcp dport 7 drop"}}};
+  for (const Case& filter : kCases) {
+    EXPECT_EQ(Nft(filter.rules, filter.policy ? filter.policy : "accept"),
+              filter.drops)
+        << filter.rules;
+  }
   for (const char* table :
        {"ip6 x", "inet firewalld", "ip filter", "bridge x", "arp x"}) {
     EXPECT_THAT(Nft("\t\tdrop\n", "drop", table), IsEmpty()) << table;
@@ -187,7 +179,7 @@ TEST(FindSavedTablesTest, LeavesOutTablesThatOnlyNftCanList) {
                   "table ip filter {\n\tchain input {\n\t\ttype filter hook "
                   "input priority 0; policy drop;\n\t}\n}\n",
                   FindSavedTables(mixed).whole)),
-              ElementsAre(": type filter hook input priority 0; policy drop;"));
+              ElementsAre(kPolicyDrops));
 }
 
 TEST(FindNftDropsTest, LeavesUfwAndFirewalldToTheirOwnChecks) {
@@ -199,9 +191,6 @@ TEST(FindNftDropsTest, LeavesUfwAndFirewalldToTheirOwnChecks) {
           "ufw-before-input\n\t}\n}\n",
           {})),
       IsEmpty());
-  EXPECT_THAT(Nft("\t\ttcp dport 7 drop\n\t\tcounter packets 0 bytes 0 jump "
-                  "INPUT_ZONES\n\t\treject\n"),
-              ElementsAre("7: tcp dport 7 drop"));
 }
 
 // Docker 28.1 and later add one for each container (moby pull request 49829).
@@ -244,14 +233,8 @@ TEST(FindNftDropsTest, RefusesOtherTexts) {
 }
 
 // Returns "SURELY: RULE" for each, by the two programs.
-std::vector<std::string> Surely(
-    const absl::StatusOr<std::vector<DropRule>>& drops) {
-  EXPECT_TRUE(drops.ok()) << drops.status();
-  std::vector<std::string> texts;
-  for (const DropRule& drop : drops.value_or(std::vector<DropRule>())) {
-    texts.push_back(absl::StrCat(drop.surely_ports(), ": ", drop.text()));
-  }
-  return texts;
+std::vector<std::string> Surely(const Drops& drops) {
+  return Texts(drops, /*surely=*/true);
 }
 
 std::vector<std::string> SurelyIptables(const std::string& rules,
@@ -328,7 +311,7 @@ TEST(SurelyDroppedPortsTest, AreThoseOfNftPolicies) {
                         "\t\tip saddr 10.0.0.0/8 accept\n"),
               ElementsAre("60000-60031: tcp dport { 60000-60031 } ct state 0x8 "
                           "drop",
-                          ": type filter hook input priority 0; policy drop;"));
+                          kPolicyDrops));
   EXPECT_THAT(SurelyNft("\t\tct state 0x8 accept\n"),
               ElementsAre(HasSubstr(": type filter")));
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/firewall/allowed_port.h"
@@ -41,8 +42,8 @@ const LazyRE2 kTo = {R"(([^ ]+)(?: +\(.*\))?)", RE2::Latin1};
 const LazyRE2 kPlace = {R"(([^ ]+?)(?:/(tcp|udp|esp|ah|gre|igmp|ipv6|vrrp))?)",
                         RE2::Latin1};
 
-absl::Status MalformedLine(absl::string_view what, absl::string_view line) {
-  return InvalidArgument("ufw status: ", what, " ", QuotedText(line));
+absl::Status MalformedLine(absl::string_view row, absl::string_view line) {
+  return InFront("ufw status", InvalidWords(row, QuotedText(line)));
 }
 
 bool IsOtherProtocol(absl::string_view protocol) {
@@ -58,8 +59,7 @@ struct Rule {
 // Returns the rule of one incoming IPv4 row. InvalidArgument as in the header;
 // a rule without ports does not concern TCP or UDP.
 absl::StatusOr<Rule> ParseRule(const Row& row, absl::string_view line) {
-  const absl::Status cannot_say =
-      MalformedLine("cannot say what this rule allows:", line);
+  const absl::Status cannot_say = MalformedLine("fact-ufw-allows", line);
   Rule rule{row.action == "ALLOW", {}, line};
   absl::string_view to;
   absl::string_view to_place;
@@ -96,9 +96,9 @@ absl::StatusOr<bool> DefaultAllows(
     if (!absl::ConsumePrefix(&line, "Default: ")) continue;
     absl::string_view policy;
     if (HasForm(line, *kPolicies, &policy)) return policy == "allow";
-    return MalformedLine("unknown default policy in", line);
+    return MalformedLine("fact-ufw-policy", line);
   }
-  return absl::InvalidArgumentError("ufw status: no \"Default: ...\" line");
+  return InFront("ufw status", InvalidWords("fact-ufw-no-default"));
 }
 
 // Returns the part of `ports` that the earlier rules leave.
@@ -110,14 +110,13 @@ absl::StatusOr<std::vector<AllowedPort>> LeftOf(
       for (const AllowedPort& port : ports) {
         const auto parts = MinusAllowedPort(port, taken);
         if (!parts.has_value()) {
-          return MalformedLine("cannot say what is left to a later rule by",
-                               rule.line);
+          return MalformedLine("fact-ufw-left", rule.line);
         }
         left.insert(left.end(), parts->begin(), parts->end());
       }
       ports = std::move(left);
       if (ports.size() > kMaxParts) {
-        return MalformedLine("too many parts by", rule.line);
+        return MalformedLine("fact-ufw-parts", rule.line);
       }
     }
   }
@@ -137,7 +136,7 @@ absl::Status AddRule(Rule rule, std::vector<Rule>* taking,
   if (allowed->ports_size() <= static_cast<int>(kMaxParts)) {
     return absl::OkStatus();
   }
-  return MalformedLine("too many parts by", rule.line);
+  return MalformedLine("fact-ufw-parts", rule.line);
 }
 
 absl::Status AddRow(absl::string_view line, std::vector<Rule>* taking,
@@ -145,7 +144,7 @@ absl::Status AddRow(absl::string_view line, std::vector<Rule>* taking,
   Row row;
   if (!HasForm(line.substr(0, line.find(" # ")), *kRow, &row.to, &row.action,
                &row.direction, &row.from)) {
-    return MalformedLine("unexpected row", line);
+    return MalformedLine("fact-ufw-row", line);
   }
   if (row.direction != "IN" || HasForm(row.to, *kIpv6) ||
       HasForm(row.from, *kIpv6) || HasForm(row.to, *kLoopback)) {
@@ -162,7 +161,7 @@ absl::StatusOr<bool> ParseUfwActive(absl::string_view status_output) {
       status_output.substr(0, status_output.find('\n')));
   if (first == "Status: active") return true;
   if (first == "Status: inactive") return false;
-  return MalformedLine("unexpected", first);
+  return MalformedLine("fact-odd", first);
 }
 
 absl::StatusOr<AllowedFact::Allowed> ParseUfwAllowed(
@@ -199,12 +198,11 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
     } else if (absl::EqualsIgnoreCase(value, "no")) {
       enabled = false;
     } else {
-      return InvalidArgument("ufw.conf: ENABLED is ", QuotedText(value),
-                             ", expected yes or no");
+      return InvalidWords("fact-ufw-enabled", QuotedText(value));
     }
   }
   if (enabled.has_value()) return *enabled;
-  return absl::InvalidArgumentError("ufw.conf: no ENABLED line");
+  return InvalidWords("fact-ufw-no-enabled");
 }
 
 }  // namespace clusterd

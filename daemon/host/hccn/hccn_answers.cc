@@ -42,11 +42,11 @@ constexpr std::pair<absl::string_view, NetHealth> kNetHealthTexts[] = {
 absl::StatusOr<absl::string_view> OnlyDataLine(absl::string_view output) {
   const std::vector<absl::string_view> lines = HccnDataLines(output);
   if (lines.empty()) {
-    return InvalidArgument("no answer in ", QuotedText(output));
+    return InvalidWords("fact-no-answer-text", QuotedText(output));
   }
   if (lines.size() <= 1) return lines[0];
-  return InvalidArgument("unexpected line ", QuotedText(lines[1]), " after ",
-                         QuotedText(lines[0]));
+  return InvalidWords("fact-line-after", QuotedText(lines[1]),
+                      QuotedText(lines[0]));
 }
 
 // Returns the text after `label` and blanks in the only data line.
@@ -62,7 +62,7 @@ absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
 
 // Returns the address in the only data line, which must match `form`.
 absl::StatusOr<Ipv4Address> AddressIn(absl::string_view output, const RE2& form,
-                                      absl::string_view expected) {
+                                      const FindingValue& expected) {
   ASSIGN_OR_RETURN(const absl::string_view line, OnlyDataLine(output));
   absl::string_view text;
   if (HasForm(line, form, &text)) {
@@ -207,7 +207,7 @@ absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
       R"(ipaddr:[[:space:]]*([\d.]+)\nnetmask:[[:space:]]*([\d.]+))"};
   const std::vector<absl::string_view> lines = HccnDataLines(output);
   if (lines.empty()) {
-    return InvalidArgument("no ipaddr line in ", QuotedText(output));
+    return InvalidWords("fact-no-ipaddr", QuotedText(output));
   }
   std::vector<Ipv4Interface> interfaces;
   for (size_t i = 0; i < lines.size(); i += 2) {
@@ -220,8 +220,7 @@ absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
       interface = Ipv4Interface::Parse(address, netmask);
     }
     if (!interface.ok()) {
-      return UnexpectedHccnText(pair,
-                                "an ipaddr line and its netmask line below");
+      return UnexpectedHccnText(pair, Worded("want-ipaddr-netmask"));
     }
     if (!absl::c_linear_search(interfaces, *interface)) {
       interfaces.push_back(*interface);
@@ -234,31 +233,28 @@ absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output) {
   static const LazyRE2 kForm = {
       R"(default gateway:[[:space:]]*([\d.]+)[[:space:]]*)"
       R"((?:,[[:space:]]*Iface:[[:space:]]*[\w.:-]{1,15})?)"};
-  return AddressIn(
-      output, *kForm,
-      "\"default gateway:\" and an IPv4 address, \", Iface:...\" or nothing "
-      "after it");
+  return AddressIn(output, *kForm, Worded("want-gateway"));
 }
 
 absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output) {
   static const LazyRE2 kForm = {
       R"(netdetect addr(?:ess)?:[[:space:]]*([\d.]+))"};
-  return AddressIn(output, *kForm,
-                   "\"netdetect address:\" and an IPv4 address");
+  return AddressIn(output, *kForm, Worded("want-detect-address"));
 }
 
 absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output) {
   ASSIGN_OR_RETURN(const absl::string_view value,
                    ValueAfter(output, "net health status:"));
   return ParseHccnWord<NetHealth>(value, kNetHealthTexts,
-                                  "one of the vendor's ten states");
+                                  Worded("want-net-health"));
 }
 
 absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output) {
   ASSIGN_OR_RETURN(const absl::string_view value,
                    ValueAfter(output, "link status:"));
   return ParseHccnWord<LinkFact::Link>(
-      value, {{"UP", LinkFact::UP}, {"DOWN", LinkFact::DOWN}}, "UP or DOWN");
+      value, {{"UP", LinkFact::UP}, {"DOWN", LinkFact::DOWN}},
+      Worded("want-up-down"));
 }
 
 absl::StatusOr<RecoveryFact::Recovery> ParseHccnRecovery(
@@ -272,7 +268,7 @@ absl::StatusOr<RecoveryFact::Recovery> ParseHccnRecovery(
        {"FAIL", RecoveryFact::FAIL},
        {"SUCCESS", RecoveryFact::SUCCESS},
        {"FAULT", RecoveryFact::FAULT}},
-      "NONE, START, FAIL, SUCCESS or FAULT");
+      Worded("want-recovery"));
 }
 
 absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output) {
@@ -280,7 +276,7 @@ absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output) {
   ASSIGN_OR_RETURN(const absl::string_view value, ValueAfter(output, "mtu:"));
   uint16_t bytes = 0;
   if (HasForm(value, *kForm, &bytes)) return bytes;
-  return UnexpectedHccnText(value, "a number of bytes from 1 to 65535");
+  return UnexpectedHccnText(value, Worded("want-mtu"));
 }
 
 absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device) {
@@ -299,8 +295,7 @@ absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device) {
       return enabled;
     }
   }
-  return UnexpectedHccnText(
-      found, absl::StrCat("one line \"", label, "...\" with 0 or 1"));
+  return UnexpectedHccnText(found, Worded("want-tls-line", label));
 }
 
 std::vector<TlsCertificate> ParseHccnCertificates(absl::string_view output,
@@ -346,7 +341,7 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
   }
   if (lines.empty()) return neighbour;
   if (!absl::c_linear_search(kTitles, lines[0])) {
-    return UnexpectedHccnText(lines[0], "a title like \"Chassis ID TLV\"");
+    return UnexpectedHccnText(lines[0], Worded("want-tlv-title"));
   }
   const bool ended = absl::c_linear_search(lines, kEnd);
   neighbour.set_truncated(!ended && output.size() >= kHccnLldpMaxBytes);
@@ -367,7 +362,7 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
     neighbour.set_pfc(SwitchPfc(lines));
   }
   if (!neighbour.port_id().empty()) return neighbour;
-  return InvalidArgument("no port id in ", QuotedText(output));
+  return InvalidWords("fact-no-port-id", QuotedText(output));
 }
 
 Missing UnreadableHccnAnswer(const HccnAnswer& answer,
@@ -399,7 +394,7 @@ absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output) {
   if (lines.size() != 2 || !HasForm(lines[0], *kAddress, &address) ||
       inet_pton(AF_INET6, address.c_str(), &parsed) != 1 ||
       !HasForm(lines[1], *kPrefix, &prefix) || prefix > 128) {
-    return UnexpectedHccnText(output, "ipv6_address and prefix_length");
+    return UnexpectedHccnText(output, Worded("want-ipv6"));
   }
   if (IN6_IS_ADDR_LINKLOCAL(&parsed)) return "";
   return absl::StrCat(address, "/", prefix);

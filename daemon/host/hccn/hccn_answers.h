@@ -53,14 +53,14 @@ absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output);
 absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
     absl::string_view output);
 
-// Accepts the line without the interface, which the Ascend 950 tool omits. "No
+// Accepts the line without an interface, as the Ascend 950 tool prints it. "No
 // gateway" is a failure of the tool, see ClassifyHccnRun.
 absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output);
 
-// "netdetect addr:" and "netdetect address:" both occur. 0.0.0.0: none is set.
+// "netdetect addr:" and "netdetect address:" both occur; 0.0.0.0: none is set.
 absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output);
 
-// Also accepts "Socket failed" of captures beside the source's "Socket fail".
+// Also accepts the "Socket failed" of captures; the source has "Socket fail".
 absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output);
 
 absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output);

@@ -7,11 +7,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/hccn_conf_line.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -42,7 +43,7 @@ class Reader {
  public:
   Reader(absl::string_view file, HccnConf* conf) : file_(file), conf_(conf) {}
 
-  // Reads one line as the tool gets it, without its newline.
+  // Reads one line as the tool does, without its newline.
   void ReadLine(absl::string_view line, uint32_t number) {
     if (line.size() < 3 || line[0] == '#') return;
     const absl::string_view key = HccnConfKeyOf(line);
@@ -133,8 +134,7 @@ absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
       line.remove_prefix(std::min(line.size(), kHccnConfMaxLineBytes));
     } while (!line.empty());
     if (static_cast<size_t>(conf.entries_size()) > kHccnConfMaxEntries) {
-      return InvalidArgument("hccn.conf: more than ", kHccnConfMaxEntries,
-                             " entries");
+      return InvalidWords("fact-conf-entries", kHccnConfMaxEntries);
     }
   }
   return conf;

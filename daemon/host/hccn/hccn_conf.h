@@ -40,7 +40,7 @@ inline constexpr size_t kHccnConfMaxEntries = 10000;
 // kHccnConfMaxEntries entries, which the tool's own files never have.
 absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text);
 
-// Returns the value that the tool obeys, or nullptr. Points into `conf`.
+// Returns the value that the tool uses, or nullptr. Points into `conf`.
 const std::string* FindHccnConfValue(const HccnConf& conf,
                                      const std::string& key, uint32_t device);
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -37,21 +37,27 @@ std::optional<HccnVerdict> FindText(
   return std::nullopt;
 }
 
-std::string StatusText(const CommandResult& result,
-                       const std::vector<absl::string_view>& lines) {
-  const std::string end = result.signal != 0
-                              ? absl::StrCat("ended by signal ", result.signal)
-                              : absl::StrCat("status ", result.exit_status);
-  if (lines.empty()) return absl::StrCat(end, " without a word");
-  return absl::StrCat(end, " and ", QuotedText(lines[0]));
+HccnVerdict Spoken(HccnFailure failure, const FindingValue& words) {
+  return {failure, EnglishText(words), words};
+}
+
+FindingValue StatusWords(const CommandResult& result,
+                         const std::vector<absl::string_view>& lines) {
+  const bool by_signal = result.signal != 0;
+  const int number = by_signal ? result.signal : result.exit_status;
+  if (lines.empty()) {
+    return Worded(by_signal ? "fact-signal-silent" : "fact-status-silent",
+                  number);
+  }
+  return Worded(by_signal ? "fact-signal-and" : "fact-status-and", number,
+                QuotedText(lines[0]));
 }
 
 }  // namespace
 
 absl::Status UnexpectedHccnText(absl::string_view text,
-                                absl::string_view expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("unexpected ", QuotedText(text), ", expected ", expected));
+                                const FindingValue& expected) {
+  return InvalidWords("fact-unexpected", QuotedText(text), expected);
 }
 
 std::vector<absl::string_view> HccnDataLines(absl::string_view output) {
@@ -87,11 +93,9 @@ HccnVerdict ClassifyHccnRun(const CommandResult& result,
 
   if (result.signal == 0 && result.exit_status == 0) return {};
   if (result.exit_status == 234 && said.empty()) {
-    return {HccnFailure::kNotPermitted,
-            "status 234 without a word, which the tool gives when its user id "
-            "has no passwd entry"};
+    return Spoken(HccnFailure::kNotPermitted, Worded("fact-status-234"));
   }
-  return {HccnFailure::kOther, StatusText(result, said)};
+  return Spoken(HccnFailure::kOther, StatusWords(result, said));
 }
 
 }  // namespace clusterd

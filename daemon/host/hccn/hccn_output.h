@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "config/words/words.h"
 #include "daemon/host/command/command_runner.h"
 #include "proto/facts.pb.h"
 
@@ -18,7 +19,11 @@ namespace clusterd {
 
 // InvalidArgument: unexpected "<text>", expected <expected>.
 absl::Status UnexpectedHccnText(absl::string_view text,
-                                absl::string_view expected);
+                                const FindingValue& expected);
+inline absl::Status UnexpectedHccnText(absl::string_view text,
+                                       absl::string_view expected) {
+  return UnexpectedHccnText(text, ToFindingValue(expected));
+}
 
 // Returns the lines of data, without trailing blanks. Omits empty lines,
 // "[WARNING] …", which the tool prints first when /var/log/hccn_tool is not a
@@ -31,7 +36,7 @@ template <typename Value>
 absl::StatusOr<Value> ParseHccnWord(
     absl::string_view text,
     absl::Span<const std::pair<absl::string_view, Value>> words,
-    absl::string_view expected) {
+    const FindingValue& expected) {
   for (const auto& [word, value] : words) {
     if (text == word) return value;
   }
@@ -66,6 +71,7 @@ struct HccnVerdict {
   HccnFailure failure = HccnFailure::kNone;
   // The tool's text, or its status in words; printable. Empty for kNone.
   std::string text;
+  FindingValue words = {};  // The status; unset: there is only the text.
 };
 
 // Texts of both tools have one meaning; those of only the other generation are

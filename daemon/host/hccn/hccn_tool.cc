@@ -50,14 +50,14 @@ absl::string_view NameOf(NpuToolFacts::Generation generation) {
   return generation == NpuToolFacts::ASCEND_950 ? "Ascend 950" : "classic";
 }
 
-// Returns clock ticks since boot; none once the process ended, even as a
+// Returns clock ticks since boot; none if the process has ended, even as a
 // zombie.
 std::optional<uint64_t> StartTimeOf(int pid) {
   // Words of proc(5): the name in brackets, which may hold any text, the state,
   // and 19 words later the time.
   static const LazyRE2 kStat = {R"((?s).*\) [^ZX](?: \S+){18} (\d+) .*)",
                                 RE2::Latin1};
-  // Uses the machine's own /proc: it is a child of this process.
+  // Always this machine's own /proc, since it is a child of this process.
   const absl::StatusOr<FileText> stat =
       FileReader("/").Read(absl::StrCat("/proc/", pid, "/stat"));
   uint64_t start_time = 0;
@@ -170,7 +170,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   command.needs_driver = true;
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
   if (instead_.has_value() && absl::IsFailedPrecondition(result.status())) {
-    // Other queries need no copy. The text omits the device, so that it folds.
+    // Other queries need no copy. Without the device, equal texts fold.
     answer.missing =
         MakeMissing(Missing::NOT_QUERIED,
                     Worded("fact-no-copy", MessageWords(result.status())));
@@ -200,9 +200,11 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
                NameOf(answer.generation), PrintableText(verdict.text)));
     answer.missing = stopped_;
   } else if (!IsAnswer(verdict.failure, arguments)) {
-    answer.missing =
-        MakeMissing(ReasonFor(verdict.failure),
-                    absl::StrCat(answer.command, ": ", verdict.text));
+    answer.missing = MakeMissing(
+        ReasonFor(verdict.failure),
+        Worded(kHccnToolSaid, answer.command,
+               IsSaid(verdict.words) ? verdict.words
+                                     : ToFindingValue(verdict.text)));
   } else if (result->output_cut) {
     answer.missing = MakeMissing(
         Missing::UNREADABLE,
@@ -228,7 +230,7 @@ void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
     detail = Worded("fact-left-behind", detail, result.pid);
   }
   answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
-  // Not NOT_QUERIED, which means a decision not to query.
+  // Not NOT_QUERIED, which stands for a decision not to query.
   stopped_ =
       MakeMissing(Missing::TIMED_OUT, Worded("fact-not-asked-after", detail));
 }
@@ -260,7 +262,7 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   const auto left = left_behind_.find(device);
   if (left == left_behind_.end()) return taken;
   const Process process = left->second;
-  // Reads /proc unlocked: only the holder changes the device's entry.
+  // Read /proc without the lock: only the holder changes the device's entry.
   lock.unlock();
   if (StartTimeOf(process.pid) == process.start_time) {
     return PreconditionWords("fact-device-process", device, process.pid);
@@ -280,7 +282,7 @@ void DeviceLocks::LeaveBehind(uint32_t device, int pid) {
 void DeviceLocks::GiveBack(uint32_t device) {
   const std::lock_guard<std::mutex> lock(mutex_);
   in_use_.erase(device);
-  // Under the lock: a woken waiter may destroy this object.
+  // Notify under the lock: a woken waiter may destroy this object.
   changed_.notify_all();
 }
 

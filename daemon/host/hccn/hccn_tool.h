@@ -37,7 +37,7 @@ class DeviceLocks {
   };
   using Lock = std::unique_ptr<DeviceLocks, Release>;
 
-  // Waits at most `wait`; a caller that changes the device precedes all that
+  // Waits at most `wait`; a caller that changes the device goes before all that
   // only read it. DeadlineExceeded: still in use. FailedPrecondition, with its
   // pid: a process that could not be killed still works on the device.
   absl::StatusOr<Lock> Take(uint32_t device, absl::Duration wait,
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths);
 
 // The result of one query.
 struct HccnAnswer {
-  // Set: why there was none. Unset for kNoAddress, kNoGateway and
+  // The reason if there was no answer. Unset for kNoAddress, kNoGateway and
   // kNoCertificate, which are answers.
   std::optional<Missing> missing;
   HccnFailure failure = HccnFailure::kNone;
@@ -116,7 +116,7 @@ class HccnSession {
   // such a query never gets the file itself.
   HccnAnswer AskOverCopy(absl::string_view query, PrivateFile instead);
 
-  // From now on these queries are not run: no rule needs an answer.
+  // Skips these queries from now on, because no rule needs their answers.
   void Skip(const google::protobuf::RepeatedPtrField<std::string>& queries) {
     skipped_.insert(queries.begin(), queries.end());
   }
@@ -125,8 +125,8 @@ class HccnSession {
   bool Pause(absl::Duration duration);
 
   // The generation whose command line is used, unless the tool refused it as
-  // the other one does. Then nothing more is queried, and every answer is
-  // missing for that reason.
+  // the other generation does. Then nothing more is queried, and every answer
+  // is missing for that reason.
   NpuToolFacts::Generation generation() const { return generation_; }
 
  private:
@@ -144,7 +144,7 @@ class HccnSession {
   DeviceLocks::Lock lock_;
   std::set<std::string> skipped_;
   std::optional<PrivateFile> instead_;  // For the current query.
-  // Set: no further query runs, for this reason.
+  // If set, no further query runs, for this reason.
   std::optional<Missing> stopped_;
 };
 

@@ -1,15 +1,26 @@
 #include "daemon/host/hccn/hccn_tool.h"
 
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <memory>
+#include <atomic>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -23,58 +34,43 @@ constexpr char kIp[] = "hccn_tool -i 3 -ip -g";
 constexpr char kLink[] = "hccn_tool -i 3 -link -g";
 constexpr char kBusy[] = "hccn_tool is busy, please try again.\n";
 
-TEST(LocateHccnToolTest, TakesTheDefaultPlaceWithoutInstallInfo) {
+TEST(LocateHccnToolTest, TakesTheDefaultPlaceOrTheInstallPath) {
+  constexpr char kInfo[] = "/etc/ascend_install.info";
   ScratchRoot root;
+  const absl::Status absent = LocateHccnTool(root.paths()).status();
+  EXPECT_EQ(absent.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(absent, HasText("/usr/local"));
   root.WriteProgram(kTool, "#!/bin/sh\n");
   EXPECT_EQ(*LocateHccnTool(root.paths()), root.path() + kTool);
-}
-
-TEST(LocateHccnToolTest, TakesTheInstallPath) {
-  ScratchRoot root;
-  root.Write("/etc/ascend_install.info", "Driver_Install_Path_Param=/opt/x\n");
+  // Anybody could replace it.
+  root.SetMode("/usr/local/Ascend/driver/tools", 0777);
+  EXPECT_TRUE(absl::IsPermissionDenied(LocateHccnTool(root.paths()).status()));
+  root.Write(kInfo, "Driver_Install_Path_Param=/opt/x\n");
   root.WriteProgram("/opt/x/driver/tools/hccn_tool", "#!/bin/sh\n");
   EXPECT_EQ(*LocateHccnTool(root.paths()),
             root.path() + "/opt/x/driver/tools/hccn_tool");
-}
-
-TEST(LocateHccnToolTest, SaysWhereItIsNot) {
-  ScratchRoot root;
-  const absl::Status status = LocateHccnTool(root.paths()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/usr/local"));
-}
-
-TEST(LocateHccnToolTest, RefusesAToolThatAnybodyCanReplace) {
-  ScratchRoot root;
-  root.WriteProgram(kTool, "#!/bin/sh\n");
-  root.SetMode("/usr/local/Ascend/driver/tools", 0777);
-  EXPECT_EQ(LocateHccnTool(root.paths()).status().code(),
-            absl::StatusCode::kPermissionDenied);
-}
-
-TEST(LocateHccnToolTest, RejectsAMalformedInstallPath) {
-  ScratchRoot root;
-  root.Write("/etc/ascend_install.info", "Driver_Install_Path_Param=../x\n");
-  EXPECT_EQ(LocateHccnTool(root.paths()).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  root.Write(kInfo, "Driver_Install_Path_Param=../x\n");
+  EXPECT_TRUE(absl::IsInvalidArgument(LocateHccnTool(root.paths()).status()));
 }
 
 class HccnSessionTest : public ::testing::Test {
  protected:
   HccnSession& Session(
       NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC) {
-    session_.reset();
-    session_ =
-        std::make_unique<HccnSession>(std::string(kTool), generation, 3,
-                                      &runner_, &clock_, &budget_, &turns_);
+    session_.emplace(std::string(kTool), generation, 3, &runner_, &clock_,
+                     &budget_, &turns_);
     return *session_;
+  }
+  // In a session of its own.
+  Missing MissingOf(const char* query) {
+    return Session().Ask(query).missing.value_or(Missing());
   }
 
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
   TimeBudget budget_{&clock_, absl::Seconds(10), absl::Seconds(30)};
   DeviceLocks turns_;
-  std::unique_ptr<HccnSession> session_;
+  std::optional<HccnSession> session_;
 };
 
 TEST_F(HccnSessionTest, ReturnsWhatTheToolPrints) {
@@ -119,39 +115,35 @@ TEST_F(HccnSessionTest, JudgesARunByTheGenerationsTexts) {
   EXPECT_EQ(Session().Ask("-link").missing->reason(), Missing::TOOL_FAILED);
 }
 
-TEST_F(HccnSessionTest, NoticesAClassicToolWhereItExpectedAnother) {
+TEST_F(HccnSessionTest, NoticesTheOtherGenerationsToolAndAsksItNothingMore) {
   runner_.Fails("hccn_tool -g -tls -i 3", 1,
                 "Get invalid major cmd type. The valid major cmd type should "
                 "be \"-a\" or \"-i\".\n");
-  HccnSession& session = Session(NpuToolFacts::ASCEND_950);
-  const HccnAnswer answer = session.Ask("-tls");
-  EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
-  EXPECT_THAT(answer.missing->detail(),
-              HasSubstr("this is the classic hccn_tool, asked in the Ascend "
-                        "950 command line"));
-  EXPECT_EQ(session.generation(), NpuToolFacts::CLASSIC);
-}
-
-TEST_F(HccnSessionTest, NoticesAnAscend950ToolWhereItExpectedAClassicOne) {
   runner_.Fails(kLink, 2,
                 "Please specify a valid mode.\n"
                 "Enter [ hccn_tool -h ] for more details.\n");
-  HccnSession& session = Session();
-  const HccnAnswer answer = session.Ask("-link");
-  EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
-  EXPECT_THAT(answer.missing->detail(),
-              HasSubstr("this is the Ascend 950 hccn_tool, asked in the "
-                        "classic command line"));
-  EXPECT_EQ(session.generation(), NpuToolFacts::ASCEND_950);
-}
-
-TEST_F(HccnSessionTest, AsksTheOtherGenerationsToolNothingMore) {
-  runner_.Fails(kLink, 2, "Please specify a valid mode.\n");
-  HccnSession& session = Session();
-  session.Ask("-link");
-  EXPECT_THAT(session.Ask("-ip").missing->detail(),
-              HasSubstr("Ascend 950 hccn_tool"));
-  EXPECT_THAT(runner_.commands(), ElementsAre(kLink));
+  const struct {
+    NpuToolFacts::Generation expected;
+    const char* query;
+    const char* is;
+    const char* is_not;
+    NpuToolFacts::Generation found;
+  } kCases[] = {{NpuToolFacts::ASCEND_950, "-tls", "classic", "Ascend 950",
+                 NpuToolFacts::CLASSIC},
+                {NpuToolFacts::CLASSIC, "-link", "Ascend 950", "classic",
+                 NpuToolFacts::ASCEND_950}};
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.query);
+    HccnSession& session = Session(each.expected);
+    for (const char* query : {each.query, "-ip"}) {
+      const Missing missing = session.Ask(query).missing.value_or(Missing());
+      EXPECT_EQ(missing.reason(), Missing::TOOL_FAILED) << query;
+      EXPECT_THAT(missing.detail(),
+                  Tells("fact-other-tool", kAny, each.is, each.is_not));
+    }
+    EXPECT_EQ(session.generation(), each.found);
+  }
+  EXPECT_THAT(runner_.commands(), ElementsAre("hccn_tool -g -tls -i 3", kLink));
 }
 
 TEST_F(HccnSessionTest, TakesAnotherRefusalForNoOtherTool) {
@@ -160,6 +152,7 @@ TEST_F(HccnSessionTest, TakesAnotherRefusalForNoOtherTool) {
   HccnSession& session = Session(NpuToolFacts::ASCEND_950);
   const HccnAnswer answer = session.Ask("-ip", {"-d", "bond3"});
   EXPECT_THAT(answer.missing->detail(), HasSubstr("expected 'bond4'"));
+  EXPECT_EQ(answer.missing->detail_words().words(), kHccnToolSaid);
   EXPECT_EQ(session.generation(), NpuToolFacts::ASCEND_950);
 }
 
@@ -185,8 +178,7 @@ TEST_F(HccnSessionTest, GivesAReasonForEveryFailure) {
       {"what is this\n", Missing::TOOL_FAILED},
   };
   for (const auto& [text, reason] : cases) {
-    runner_.Forget(kLink);
-    runner_.Fails(kLink, 1, text);
+    runner_.NowFails(kLink, 1, text);
     const HccnAnswer answer = Session().Ask("-link");
     ASSERT_TRUE(answer.missing.has_value()) << text;
     EXPECT_EQ(answer.missing->reason(), reason) << text;
@@ -194,29 +186,22 @@ TEST_F(HccnSessionTest, GivesAReasonForEveryFailure) {
   }
 }
 
-TEST_F(HccnSessionTest, AsksABusyDeviceAgain) {
+TEST_F(HccnSessionTest, AsksABusyDeviceAgainFiveTimesAtMost) {
   runner_.Fails(kLink, 11, "", kBusy);
   runner_.Fails(kLink, 11, "", kBusy);
   runner_.Answers(kLink, "link status: UP\n");
   EXPECT_FALSE(Session().Ask("-link").missing.has_value());
   EXPECT_EQ(runner_.CountOf(kLink), 3);
   EXPECT_EQ(clock_.Monotonic(), absl::Milliseconds(600));
-}
-
-TEST_F(HccnSessionTest, GivesUpOnADeviceThatStaysBusy) {
-  runner_.Fails(kLink, 11, "", kBusy);
-  const HccnAnswer answer = Session().Ask("-link");
-  ASSERT_TRUE(answer.missing.has_value());
-  EXPECT_EQ(answer.missing->reason(), Missing::BUSY);
-  EXPECT_THAT(answer.missing->detail(), HasSubstr("asked 5 times"));
-  EXPECT_EQ(runner_.CountOf(kLink), 5);
-}
-
-TEST_F(HccnSessionTest, DoesNotWaitForABusyDeviceBeyondTheHostsTime) {
-  runner_.Fails(kLink, 11, "", kBusy);
-  clock_.Advance(absl::Milliseconds(29900));
-  EXPECT_EQ(Session().Ask("-link").missing->reason(), Missing::BUSY);
-  EXPECT_EQ(runner_.CountOf(kLink), 1);
+  runner_.NowFails(kLink, 11, "", kBusy);
+  const Missing missing = MissingOf("-link");
+  EXPECT_EQ(missing.reason(), Missing::BUSY);
+  EXPECT_THAT(missing.detail(), HasSubstr("asked 5 times"));
+  EXPECT_EQ(runner_.CountOf(kLink), 3 + 5);
+  // Not beyond the host's time.
+  clock_.Advance(absl::Milliseconds(29900) - clock_.Monotonic());
+  EXPECT_EQ(MissingOf("-link").reason(), Missing::BUSY);
+  EXPECT_EQ(runner_.CountOf(kLink), 3 + 5 + 1);
 }
 
 TEST_F(HccnSessionTest, AsksNothingMoreAfterSilence) {
@@ -232,46 +217,34 @@ TEST_F(HccnSessionTest, AsksNothingMoreAfterSilence) {
   EXPECT_THAT(runner_.commands(), ElementsAre(kIp));
 }
 
-TEST_F(HccnSessionTest, NamesTheHostsDeadlineWhenThatCame) {
+TEST_F(HccnSessionTest, NamesTheHostsDeadlineAndAsksNothingAfterIt) {
   clock_.Advance(absl::Seconds(25));
   runner_.Hangs(kIp);
-  EXPECT_THAT(Session().Ask("-ip").missing->detail(),
-              HasSubstr("30s (deadlines.host)"));
-}
-
-TEST_F(HccnSessionTest, AsksNothingAfterTheHostsDeadline) {
-  HccnSession& session = Session();
-  clock_.Advance(absl::Seconds(31));
-  const HccnAnswer answer = session.Ask("-ip");
-  EXPECT_EQ(answer.missing->reason(), Missing::TIMED_OUT);
-  EXPECT_THAT(answer.missing->detail(), HasSubstr("deadlines.host"));
-  EXPECT_THAT(runner_.commands(), IsEmpty());
-}
-
-TEST_F(HccnSessionTest, NamesAProcessThatCannotBeKilled) {
-  runner_.HangsForEver(kIp, getpid());
-  const HccnAnswer answer = Session().Ask("-ip");
-  EXPECT_THAT(answer.missing->detail(),
-              HasSubstr(std::to_string(getpid()) + " cannot be killed"));
+  EXPECT_THAT(MissingOf("-ip").detail(), HasSubstr("30s (deadlines.host)"));
+  clock_.Advance(absl::Seconds(1));
+  const Missing missing = MissingOf("-link");
+  EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(missing.detail(), HasSubstr("deadlines.host"));
+  EXPECT_THAT(runner_.commands(), ElementsAre(kIp));
 }
 
 TEST_F(HccnSessionTest, StaysAwayFromADeviceWithAProcessLeftBehind) {
   runner_.HangsForEver(kIp, getpid());
   runner_.Answers(kLink, "link status: UP\n");
-  Session().Ask("-ip");
-  const HccnAnswer answer = Session().Ask("-link");
-  EXPECT_EQ(answer.missing->reason(), Missing::TIMED_OUT);
-  EXPECT_THAT(answer.missing->detail(), HasSubstr("cannot be killed"));
+  EXPECT_THAT(MissingOf("-ip").detail(),
+              HasSubstr(std::to_string(getpid()) + " cannot be killed"));
+  const Missing missing = MissingOf("-link");
+  EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(missing.detail(), HasSubstr("cannot be killed"));
   EXPECT_EQ(runner_.CountOf(kLink), 0);
 }
 
 TEST_F(HccnSessionTest, WaitsForTheDeviceNoLongerThanTheHostHas) {
-  const absl::StatusOr<DeviceLocks::Lock> other =
-      turns_.Take(3, absl::ZeroDuration());
+  const auto other = turns_.Take(3, absl::ZeroDuration());
   clock_.Advance(absl::Seconds(30));
-  const HccnAnswer answer = Session().Ask("-ip");
-  EXPECT_EQ(answer.missing->reason(), Missing::TIMED_OUT);
-  EXPECT_THAT(answer.missing->detail(), HasSubstr("another observation"));
+  const Missing missing = MissingOf("-ip");
+  EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(missing.detail(), HasSubstr("another observation"));
 }
 
 TEST_F(HccnSessionTest, RunsNothingWithoutATool) {
@@ -297,7 +270,116 @@ TEST_F(HccnSessionTest, DoesNotBelieveCutOutput) {
   endless.standard_output = "link status: UP\n";
   endless.output_cut = true;
   runner_.Ends(kLink, endless);
-  EXPECT_EQ(Session().Ask("-link").missing->reason(), Missing::UNREADABLE);
+  EXPECT_EQ(MissingOf("-link").reason(), Missing::UNREADABLE);
+}
+
+TEST(DeviceLocksTest, GivesEachDeviceItsOwnLock) {
+  DeviceLocks locks;
+  const auto first = locks.Take(0, absl::ZeroDuration());
+  const auto second = locks.Take(1, absl::ZeroDuration());
+  EXPECT_TRUE(first.ok());
+  EXPECT_TRUE(second.ok());
+}
+
+TEST(DeviceLocksTest, DoesNotGiveOneDeviceTwice) {
+  DeviceLocks locks;
+  const auto first = locks.Take(3, absl::ZeroDuration());
+  EXPECT_TRUE(
+      absl::IsDeadlineExceeded(locks.Take(3, absl::ZeroDuration()).status()));
+}
+
+TEST(DeviceLocksTest, TakesALockBackWhenItEnds) {
+  DeviceLocks locks;
+  {
+    auto lock = locks.Take(3, absl::ZeroDuration());
+    ASSERT_TRUE(lock.ok());
+    const DeviceLocks::Lock moved = *std::move(lock);
+  }
+  EXPECT_TRUE(locks.Take(3, absl::ZeroDuration()).ok());
+}
+
+TEST(DeviceLocksTest, WaitsForTheOther) {
+  DeviceLocks locks;
+  std::optional<DeviceLocks::Lock> first;
+  first.emplace(*locks.Take(3, absl::ZeroDuration()));
+  absl::Notification asked;
+  std::thread other([&] {
+    asked.Notify();
+    EXPECT_TRUE(locks.Take(3, absl::InfiniteDuration()).ok());
+  });
+  asked.WaitForNotification();
+  first.reset();
+  other.join();
+}
+
+TEST(DeviceLocksTest, BlocksADeviceWhileAProcessIsLeftBehind) {
+  DeviceLocks locks;
+  locks.LeaveBehind(3, getpid());
+  const absl::Status blocked = locks.Take(3, absl::ZeroDuration()).status();
+  EXPECT_EQ(blocked.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(blocked, HasText(std::to_string(getpid())));
+  EXPECT_TRUE(locks.Take(4, absl::ZeroDuration()).ok());
+}
+
+TEST(DeviceLocksTest, FreesADeviceWhenTheProcessHasEnded) {
+  char program[] = "/bin/cat";
+  char* argv[] = {program, nullptr};
+  int input[2];
+  ASSERT_EQ(pipe(input), 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input[0], 0);
+  pid_t pid = 0;
+  ASSERT_EQ(posix_spawn(&pid, program, &actions, nullptr, argv, environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+
+  DeviceLocks locks;
+  locks.LeaveBehind(3, pid);
+  EXPECT_FALSE(locks.Take(3, absl::ZeroDuration()).ok());
+  kill(pid, SIGKILL);
+  // A zombie has ended, too.
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(locks.Take(3, absl::ZeroDuration()).ok());
+  waitpid(pid, nullptr, 0);
+  close(input[0]);
+  close(input[1]);
+}
+
+TEST(DeviceLocksTest, IgnoresAProcessThatIsGoneAlready) {
+  DeviceLocks locks;
+  locks.LeaveBehind(3, 0x7fffffff);
+  EXPECT_TRUE(locks.Take(3, absl::ZeroDuration()).ok());
+}
+
+TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
+  DeviceLocks locks;
+  auto held = locks.Take(0, absl::ZeroDuration());
+  ASSERT_TRUE(held.ok());
+  std::atomic<bool> changed{false};
+  std::atomic<bool> looked_first{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const auto look = locks.Take(0, kPatience);
+      EXPECT_TRUE(look.ok());
+      if (!changed) looked_first = true;
+    });
+  }
+  threads.emplace_back([&] {
+    const auto change = locks.Take(0, kPatience, /*changes=*/true);
+    EXPECT_TRUE(change.ok());
+    changed = true;
+  });
+  // While the change waits, other callers get its error.
+  std::string told;
+  while (!absl::StrContains(told, "about to be changed")) {
+    told = std::string(locks.Take(0, absl::ZeroDuration()).status().message());
+  }
+  held->reset();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(changed);
+  EXPECT_FALSE(looked_first);
 }
 
 }  // namespace

@@ -13,23 +13,24 @@
 #include "absl/types/span.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace {
 
-using Lines = std::vector<absl::string_view>;
+using AnswerLines = std::vector<absl::string_view>;
 
 // Returns the first line to quote, or all output without lines.
-absl::string_view FirstOf(const Lines& lines, absl::string_view output) {
+absl::string_view FirstOf(const AnswerLines& lines, absl::string_view output) {
   return lines.empty() ? output : lines[0];
 }
 
 // Returns the data lines below the first, which must be `heading`; may be none.
-absl::StatusOr<Lines> LinesBelow(absl::string_view heading,
-                                 absl::string_view output) {
-  Lines lines = HccnDataLines(output);
+absl::StatusOr<AnswerLines> LinesBelow(absl::string_view heading,
+                                       absl::string_view output) {
+  AnswerLines lines = HccnDataLines(output);
   if (lines.empty() || lines[0] != heading) {
     return UnexpectedHccnText(FirstOf(lines, output),
                               absl::StrCat("\"", heading, "\""));
@@ -40,8 +41,9 @@ absl::StatusOr<Lines> LinesBelow(absl::string_view heading,
 
 // Returns the text after "[devid N]", or "[device N]" of the vendor's
 // documentation, in each data line.
-absl::StatusOr<Lines> LinesOfDevice(uint32_t device, absl::string_view output) {
-  Lines lines = HccnDataLines(output);
+absl::StatusOr<AnswerLines> LinesOfDevice(uint32_t device,
+                                          absl::string_view output) {
+  AnswerLines lines = HccnDataLines(output);
   for (absl::string_view& line : lines) {
     if (!absl::ConsumePrefix(&line, absl::StrCat("[devid ", device, "]")) &&
         !absl::ConsumePrefix(&line, absl::StrCat("[device ", device, "]"))) {
@@ -70,14 +72,14 @@ absl::StatusOr<NamedValue> ParseNamedValue(absl::string_view line) {
 }
 
 // Returns the values of the lines, which must have these names in this order.
-absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
-                               absl::Span<const absl::string_view> lines,
-                               absl::string_view output) {
-  Lines values;
+absl::StatusOr<AnswerLines> ValuesOf(absl::Span<const absl::string_view> names,
+                                     absl::Span<const absl::string_view> lines,
+                                     absl::string_view output) {
+  AnswerLines values;
   for (const absl::string_view name : names) {
     const std::string expected = absl::StrCat("\"", name, ": ...\"");
     if (values.size() == lines.size()) {
-      return InvalidArgument("no line ", expected, " in ", QuotedText(output));
+      return InvalidWords("fact-no-line-in", expected, QuotedText(output));
     }
     const absl::string_view line = lines[values.size()];
     const absl::StatusOr<NamedValue> named = ParseNamedValue(line);
@@ -87,7 +89,7 @@ absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
     values.push_back(named->value);
   }
   if (lines.size() <= names.size()) return values;
-  return UnexpectedHccnText(lines[names.size()], "no further line");
+  return UnexpectedHccnText(lines[names.size()], Worded("want-no-line"));
 }
 
 // Parses a time in asctime's form.
@@ -101,7 +103,7 @@ absl::StatusOr<absl::CivilSecond> ParseLinkTime(absl::string_view text) {
   if (!HasForm(text, *kForm, &day_and_time) ||
       !absl::ParseTime(kFormat, day_and_time, &time, nullptr) ||
       absl::FormatTime(kFormat, time, absl::UTCTimeZone()) != day_and_time) {
-    return UnexpectedHccnText(text, "a time like \"Wed Aug  2 03:09:26 2022\"");
+    return UnexpectedHccnText(text, Worded("want-time"));
   }
   return absl::ToCivilSecond(time, absl::UTCTimeZone());
 }
@@ -110,7 +112,7 @@ absl::StatusOr<uint64_t> ParseCount(absl::string_view text) {
   static const LazyRE2 kForm = {R"((0|[1-9]\d*))"};
   uint64_t count = 0;
   if (HasForm(text, *kForm, &count)) return count;
-  return UnexpectedHccnText(text, "a number of changes");
+  return UnexpectedHccnText(text, Worded("want-changes"));
 }
 
 absl::StatusOr<LinkHistoryFact::Change> ParseChange(absl::string_view line,
@@ -120,7 +122,7 @@ absl::StatusOr<LinkHistoryFact::Change> ParseChange(absl::string_view line,
   absl::string_view text;
   absl::string_view up;
   if (!HasForm(line, *kForm, &text, &up)) {
-    return UnexpectedHccnText(line, "a time, and LINK UP or LINK DOWN");
+    return UnexpectedHccnText(line, Worded("want-link-change"));
   }
   ASSIGN_OR_RETURN(const absl::CivilSecond time, ParseLinkTime(text));
   LinkHistoryFact::Change change;
@@ -150,10 +152,7 @@ absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
   if (!has_form || !next.ok() || !network.ok() ||
       network->subnet().network() != network->address() ||
       (is_default && network->prefix_length() != 0)) {
-    return UnexpectedHccnText(
-        line,
-        "a destination with its mask, a gateway or \"*\", flags, three numbers "
-        "and an interface");
+    return UnexpectedHccnText(line, Worded("want-route"));
   }
   HccnRoute route = {network->subnet(), {}};
   if (gateway.has_value()) route.gateway = *next;
@@ -200,24 +199,21 @@ absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named,
                     : HasForm(named.value, *kNumber, &row.number, &said) &&
                           said == unit);
   if (has_form) return row;
-  return UnexpectedHccnText(
-      absl::StrCat(named.name, ": ", named.value),
-      absl::StrCat(unit.empty() ? "a flag like \"0xff\""
-                                : absl::StrCat("a number of ", unit),
-                   ", NA, not supported or get failed"));
+  return UnexpectedHccnText(absl::StrCat(named.name, ": ", named.value),
+                            unit.empty() ? Worded("want-optical-flag")
+                                         : Worded("want-optical-number", unit));
 }
 
 // Returns "0,0,0,0,1,0,0,0" from a table of one row with a digit for each
 // priority, which must match `form`.
 absl::StatusOr<std::string> DigitOfEachPriority(absl::string_view heading,
                                                 const RE2& form,
-                                                absl::string_view expected,
+                                                const FindingValue& expected,
                                                 absl::string_view output) {
   static const LazyRE2 kColumns = {" *priority +0 +1 +2 +3 +4 +5 +6 +7"};
-  ASSIGN_OR_RETURN(const Lines lines, LinesBelow(heading, output));
+  ASSIGN_OR_RETURN(const AnswerLines lines, LinesBelow(heading, output));
   if (lines.size() != 2) {
-    return UnexpectedHccnText(
-        output, absl::StrCat("two lines below \"", heading, "\""));
+    return UnexpectedHccnText(output, Worded("want-two-lines", heading));
   }
   if (!HasForm(lines[0], *kColumns)) {
     return UnexpectedHccnText(lines[0], "\"priority 0 1 2 3 4 5 6 7\"");
@@ -234,26 +230,26 @@ absl::StatusOr<std::string> DigitOfEachPriority(absl::string_view heading,
 absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
     absl::string_view output) {
   static const LazyRE2 kForm = {R"(Unknown!|(0|[1-9]\d*) Mb/s)"};
-  ASSIGN_OR_RETURN(const Lines values,
+  ASSIGN_OR_RETURN(const AnswerLines values,
                    ValuesOf({"Speed"}, HccnDataLines(output), output));
   std::optional<uint32_t> mbps;
   if (HasForm(values[0], *kForm, &mbps)) return mbps;
-  return UnexpectedHccnText(values[0], "a speed like \"200000 Mb/s\"");
+  return UnexpectedHccnText(values[0], Worded("want-speed"));
 }
 
 absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output) {
-  ASSIGN_OR_RETURN(const Lines values,
+  ASSIGN_OR_RETURN(const AnswerLines values,
                    ValuesOf({"vnic link status", "vnic ipaddr", "vnic netmask"},
                             HccnDataLines(output), output));
   ASSIGN_OR_RETURN(
       const bool is_up,
       ParseHccnWord<bool>(values[0], {{"UP", true}, {"DOWN", false}},
-                          "UP or DOWN"));
+                          Worded("want-up-down")));
   const absl::StatusOr<Ipv4Interface> address =
       Ipv4Interface::Parse(values[1], values[2]);
   if (!address.ok()) {
     return UnexpectedHccnText(absl::StrCat(values[1], " ", values[2]),
-                              "an IPv4 address and netmask");
+                              Worded("want-ipv4-netmask"));
   }
   VnicFact::Vnic vnic;
   vnic.set_up(is_up);
@@ -264,14 +260,14 @@ absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output) {
 
 absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
     absl::string_view output, uint32_t device) {
-  ASSIGN_OR_RETURN(const Lines lines, LinesOfDevice(device, output));
-  Lines names = {"current time", "link up count", "link down count",
-                 "link change records"};
+  ASSIGN_OR_RETURN(const AnswerLines lines, LinesOfDevice(device, output));
+  AnswerLines names = {"current time", "link up count", "link down count",
+                       "link change records"};
   const bool has_downs =
       lines.size() > 2 && absl::StartsWith(lines[2], names[2]);
   if (!has_downs) names.erase(names.begin() + 2);
   const auto all = absl::MakeConstSpan(lines);
-  ASSIGN_OR_RETURN(const Lines values,
+  ASSIGN_OR_RETURN(const AnswerLines values,
                    ValuesOf(names, all.subspan(0, names.size()), output));
   ASSIGN_OR_RETURN(const absl::CivilSecond now, ParseLinkTime(values[0]));
   ASSIGN_OR_RETURN(const uint64_t ups, ParseCount(values[1]));
@@ -283,9 +279,8 @@ absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
   }
   const auto changes = all.subspan(names.size());
   if (values.back() != (changes.empty() ? "NA" : "")) {
-    return UnexpectedHccnText(
-        changes.empty() ? values.back() : changes[0],
-        "NA for no link changes, or a line for each of them");
+    return UnexpectedHccnText(changes.empty() ? values.back() : changes[0],
+                              Worded("want-link-changes"));
   }
   for (const absl::string_view line : changes) {
     ASSIGN_OR_RETURN(*history.add_changes(), ParseChange(line, now));
@@ -297,17 +292,18 @@ absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
     absl::string_view output) {
   static const LazyRE2 kForm = {
       R"([[:space:]]*([a-z\d_]+)[[:space:]]*:[[:space:]]*(0|[1-9]\d*))"};
-  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("packet statistics:", output));
-  if (lines.empty()) return UnexpectedHccnText(output, "counters");
+  ASSIGN_OR_RETURN(const AnswerLines lines,
+                   LinesBelow("packet statistics:", output));
+  if (lines.empty()) return UnexpectedHccnText(output, Worded("want-counters"));
   std::vector<HccnCounter> counters;
   std::set<std::string> names;
   for (const absl::string_view line : lines) {
     HccnCounter& counter = counters.emplace_back();
     if (!HasForm(line, *kForm, &counter.name, &counter.value)) {
-      return UnexpectedHccnText(line, "a counter like \"qp_active: 1\"");
+      return UnexpectedHccnText(line, Worded("want-counter"));
     }
     if (!names.insert(counter.name).second) {
-      return UnexpectedHccnText(line, "each name once");
+      return UnexpectedHccnText(line, Worded("want-names-once"));
     }
   }
   return counters;
@@ -317,10 +313,10 @@ absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
     absl::string_view output) {
   static const LazyRE2 kColumns = {
       " *Destination +Gateway +Genmask +Flags +Metric +Ref +Use +Iface"};
-  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("Routing table:", output));
+  ASSIGN_OR_RETURN(const AnswerLines lines,
+                   LinesBelow("Routing table:", output));
   if (lines.empty() || !HasForm(lines[0], *kColumns)) {
-    return UnexpectedHccnText(FirstOf(lines, output),
-                              "the names of the columns, from Destination on");
+    return UnexpectedHccnText(FirstOf(lines, output), Worded("want-columns"));
   }
   std::vector<HccnRoute> routes;
   for (const absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
@@ -334,20 +330,19 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
   static const LazyRE2 kColumns = {" *dscp +tc"};
   static const LazyRE2 kRow = {R"( *(0|[1-9]\d*) +(0|[1-9]\d*))"};
   constexpr uint32_t kMaxDscp = 63;
-  const Lines lines = HccnDataLines(output);
+  const AnswerLines lines = HccnDataLines(output);
   if (lines.size() < 2 || !HasForm(lines[0], *kColumns)) {
-    return UnexpectedHccnText(output, "\"dscp tc\" and a line for each DSCP");
+    return UnexpectedHccnText(output, Worded("want-dscp-table"));
   }
   std::map<uint32_t, uint32_t> classes;
   for (const absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
     uint32_t dscp = 0;
     uint32_t tc = 0;
     if (!HasForm(line, *kRow, &dscp, &tc) || dscp > kMaxDscp) {
-      return UnexpectedHccnText(
-          line, "a DSCP, a number from 0 to 63, and its traffic class");
+      return UnexpectedHccnText(line, Worded("want-dscp"));
     }
     if (!classes.emplace(dscp, tc).second) {
-      return UnexpectedHccnText(line, "each DSCP once");
+      return UnexpectedHccnText(line, Worded("want-dscp-once"));
     }
   }
   return classes;
@@ -356,23 +351,23 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
 absl::StatusOr<std::string> ParseHccnPfc(absl::string_view output) {
   static const LazyRE2 kRow = {" *enabled((?: +[01]){8})"};
   return DigitOfEachPriority("PFC configuration:", *kRow,
-                             "\"enabled\" and eight of 0 or 1", output);
+                             Worded("want-pfc-row"), output);
 }
 
 absl::StatusOr<std::string> ParseHccnPriorityToTc(absl::string_view output) {
   static const LazyRE2 kRow = {" *TC((?: +[0-3]){8})"};
-  return DigitOfEachPriority("Priority mapping:", *kRow,
-                             "\"TC\" and eight of 0 to 3", output);
+  return DigitOfEachPriority("Priority mapping:", *kRow, Worded("want-tc-row"),
+                             output);
 }
 
 absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output) {
   static const LazyRE2 kPort = {"udp_port:([1-9]\\d{0,4})"};
   static const LazyRE2 kChoice = {R"(status:(auto|multi_qp|code\(nslb_dp\)))"};
-  const Lines lines = HccnDataLines(output);
+  const AnswerLines lines = HccnDataLines(output);
   const absl::string_view first = FirstOf(lines, output);
   if (first == "Unknown udp port") return "auto";
   if (lines.size() < 2 || !absl::StartsWith(first, "udp_port:")) {
-    return UnexpectedHccnText(first, "\"udp_port:...\" and its status below");
+    return UnexpectedHccnText(first, Worded("want-udp-port"));
   }
   std::string choice;
   if (HasForm(lines[1], *kChoice, &choice)) return choice;
@@ -381,18 +376,18 @@ absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output) {
     return absl::StrCat(port);
   }
   return UnexpectedHccnText(lines[1] == "status:custom" ? first : lines[1],
-                            "a UDP port that is set, or who chooses one");
+                            Worded("want-udp-choice"));
 }
 
 absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
   static const LazyRE2 kPresent = {
       "[[:space:]]*present[[:space:]]*:[[:space:]]*(not )?present"};
-  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("optical info:", output));
+  ASSIGN_OR_RETURN(const AnswerLines lines,
+                   LinesBelow("optical info:", output));
   absl::string_view absent;
   if (lines.empty() || !HasForm(lines[0], *kPresent, &absent)) {
-    return UnexpectedHccnText(
-        FirstOf(lines, output),
-        "\"present: present\" or \"present: not present\"");
+    return UnexpectedHccnText(FirstOf(lines, output),
+                              Worded("want-optical-present"));
   }
   HccnOptical optical;
   optical.present = absent.empty();
@@ -400,7 +395,7 @@ absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
   for (const absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
     ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue(line));
     if (!names.insert(named.name).second) {
-      return UnexpectedHccnText(line, "each name once");
+      return UnexpectedHccnText(line, Worded("want-names-once"));
     }
     const bool is_flag = absl::EndsWith(named.name, " Flag");
     const absl::string_view unit = is_flag ? "" : UnitOf(named.name);

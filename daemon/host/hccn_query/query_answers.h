@@ -113,7 +113,7 @@ inline constexpr size_t kMaxHccnTextBytes = 255;
 // A numeric row of an optical module.
 struct HccnOpticalRow {
   std::string name;  // "Tx Power0"; printable.
-  // None: the tool printed "NA", "not supported" or "get failed".
+  // Unset if the tool printed "NA", "not supported" or "get failed".
   std::optional<double> number;
   // Temperatures and their bounds are in C, voltages in mV, powers in mW, bias
   // currents in mA, SNR in dB, the wave length in nm. Empty: a flag, such as

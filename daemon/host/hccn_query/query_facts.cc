@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_answers.h"
 
@@ -152,6 +153,15 @@ void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts) {
                facts->mutable_link_history());
 }
 
+namespace {
+
+void SetNotCompared(const FindingValue& why, CounterRisesFact::Rises* rises) {
+  rises->set_not_compared(EnglishText(why));
+  *rises->mutable_not_compared_words() = why;
+}
+
+}  // namespace
+
 CounterRisesFact::Rises CounterMemory::Compare(
     uint32_t device, absl::Duration now,
     const std::vector<HccnCounter>& counters) {
@@ -165,18 +175,18 @@ CounterRisesFact::Rises CounterMemory::Compare(
   const absl::MutexLock lock(&mutex_);
   const auto [found, is_first] = reads_.try_emplace(device, Reads{read, read});
   if (is_first) {
-    rises.set_not_compared("clusterd has read them for the first time");
+    SetNotCompared(Worded("is-read-first"), &rises);
     return rises;
   }
   Reads& reads = found->second;
   if (now - reads.newest.time >= kLeastSpan) reads.base = reads.newest;
   for (const auto& [name, value] : read.errors) {
-    // The newest read lacks it if the host's tool was replaced since.
+    // The newest read lacks it if the host's tool was replaced since then.
     const auto newest = reads.newest.errors.find(name);
     if (newest != reads.newest.errors.end() && value < newest->second) {
       reads = {read, read};
       rises.clear_rises();
-      rises.set_not_compared(absl::StrCat(name, " fell, so it was reset"));
+      SetNotCompared(Worded("is-reset", name), &rises);
       return rises;
     }
     const auto before = reads.base.errors.find(name);

@@ -34,17 +34,17 @@ class IdentityFolder {
   // "/etc/clusterd"; the first write creates it and its parents.
   explicit IdentityFolder(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns whether host.crt there is a link of ours.
+  // Returns whether host.crt there is our own link.
   bool HasJoined() const;
 
   // Makes this the current pair and removes all but the previous one. REQUIRES:
   // the caller has checked it; it is only written here.
   absl::Status Install(const TlsPem& pair) const;
 
-  // Returns that of the current pair; empty: none.
+  // Returns the roots bundle of the current pair; empty if there is none.
   absl::StatusOr<std::string> ReadRootsBundle() const;
 
-  // NotFound without one.
+  // NotFound if there is none.
   absl::StatusOr<std::string> ReadPendingKey() const;
   absl::Status WritePendingKey(const std::string& key_pem) const;
 

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
@@ -215,9 +216,7 @@ TEST(IdentityFolderTest, LinkInAFoldersPlaceIsRefusedAndLeftAlone) {
     for (const absl::Status& status :
          {folder.Install(PairOf("1")), folder.WritePendingKey("a key")}) {
       EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-      EXPECT_EQ(status.message(), link +
-                                      ": is a link or a file, expected a "
-                                      "folder");
+      EXPECT_EQ(status.message(), Say("msg-trust-not-a-folder", link));
     }
     EXPECT_EQ(ModeOf(elsewhere), 0700u);
     EXPECT_TRUE(fs::is_empty(elsewhere));

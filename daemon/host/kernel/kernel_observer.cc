@@ -14,6 +14,7 @@
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -133,15 +134,15 @@ std::string PathOf(const Parameter& parameter) {
 }
 
 absl::Status Unexpected(absl::string_view path, absl::string_view text,
-                        absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": unexpected ", QuotedText(text), ", expected ", expected));
+                        const FindingValue& expected) {
+  return InFront(path,
+                 InvalidWords("fact-unexpected", QuotedText(text), expected));
 }
 
 absl::StatusOr<std::string> ReadPorts(const FileReader& files) {
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(kReservedPorts));
   if (PortSet::Parse(text).ok()) return text;
-  return Unexpected(kReservedPorts, text, "a list of ports");
+  return Unexpected(kReservedPorts, text, Worded("want-ports"));
 }
 
 // Two numbers separated by a tab.
@@ -155,7 +156,7 @@ absl::StatusOr<std::string> ReadPortRange(const FileReader& files) {
     range = absl::StrCat(first, "-", last);
   }
   if (!range.empty() && PortSet::Parse(range).ok()) return range;
-  return Unexpected(kPortRange, text, "two ports");
+  return Unexpected(kPortRange, text, Worded("want-two-ports"));
 }
 
 absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
@@ -164,7 +165,7 @@ absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
   uint64_t number = 0;
   if (HasForm(text, *kNumber, &number)) return number;
-  return Unexpected(path, text, "a number");
+  return Unexpected(path, text, Worded("want-number"));
 }
 
 absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
@@ -173,7 +174,7 @@ absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
   ASSIGN_OR_RETURN(const std::string link, files.ReadLink(path));
   uint64_t inode = 0;
   if (HasForm(link, *kLink, &inode)) return inode;
-  return Unexpected(path, link, "such as net:[4026531840]");
+  return Unexpected(path, link, Worded("want-such-as", "net:[4026531840]"));
 }
 
 // `inode` is a namespace's; it is the initial one if it is process 1's.
@@ -246,7 +247,7 @@ void ReadRunning(const FileReader& files, KernelFacts* facts) {
           facts->mutable_network_namespace_cookie());
 }
 
-// The file is missing where the kernel does not keep the value for each
+// Explains a missing file: the kernel does not keep the value for each
 // namespace. Without /proc/sys/net this does not apply.
 template <typename Fact>
 void ExplainAbsence(absl::string_view path, Fact* fact) {

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
@@ -51,15 +52,10 @@ class FolderSearch {
     }
     const bool found = AddProcesses();
     if (!query_.job_id().empty() && !found) {
-      const std::string none = absl::StrCat(
-          "no process of job ", query_.job_id(), " runs on this host");
       if (!asked_.has_value()) {
-        return NotFound(
-            none,
-            ": the folder of an ended job is found by its user (--user) "
-            "and time (--since)");
+        return NotFoundWords("log-no-process", query_.job_id());
       }
-      Note(none, ": all logs of ", asked_->name, " were read");
+      Note("log-all-of", query_.job_id(), asked_->name);
     }
     if (asked_.has_value() && (query_.job_id().empty() || !found)) {
       AddOwnFolder(*asked_);
@@ -73,14 +69,12 @@ class FolderSearch {
     // Accepts Slurm's "4711_3", PBS's "4711.head", LSF's "4711[3]".
     static const LazyRE2 kForm = {R"([0-9A-Za-z_.\[\]-]{0,64})"};
     if (HasForm(query_.job_id(), *kForm)) return absl::OkStatus();
-    return InvalidArgument(
-        "job ", QuotedText(query_.job_id()),
-        ", expected a job id of at most 64 letters and digits");
+    return InvalidWords("log-job-id", QuotedText(query_.job_id()));
   }
 
-  template <typename... Parts>
-  void Note(const Parts&... parts) {
-    result_.notes.push_back(absl::StrCat(parts...));
+  template <typename... Values>
+  void Note(absl::string_view row, const Values&... values) {
+    result_.notes.push_back(Worded(row, values...));
   }
 
   // Returns whether any process was found.
@@ -88,8 +82,7 @@ class FolderSearch {
     bool found = false;
     for (const uint32_t pid : Candidates()) {
       if (host_.budget->IsSpent()) {
-        Note("processes: not all were looked at within ",
-             host_.budget->HostDeadline());
+        Note("log-processes-late", host_.budget->HostDeadline());
         break;
       }
       const std::optional<Process> process = ReadProcess(pid);
@@ -106,7 +99,7 @@ class FolderSearch {
       const NpuProcessesFact fact =
           ReadNpuProcesses(host_.paths, *host_.budget);
       if (fact.has_missing() && MayHaveNpu()) {
-        Note("processes that use NPUs: ", fact.missing().detail());
+        Note("log-npu-processes", DetailOf(fact.missing()));
       }
       for (const NpuProcess& process : fact.value().processes()) {
         pids.push_back(process.pid());
@@ -114,7 +107,7 @@ class FolderSearch {
       return pids;
     }
     const auto names = files_.List("/proc");
-    if (!names.ok()) Note(names.status().message());
+    if (!names.ok()) result_.notes.push_back(MessageWords(names.status()));
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
       uint32_t pid = 0;
       if (absl::SimpleAtoi(name, &pid)) pids.push_back(pid);
@@ -152,7 +145,7 @@ class FolderSearch {
     return absl::NotFoundError(path);
   }
 
-  // None if it has ended, or is not the requested user's.
+  // None if the process has ended, or is not the requested user's.
   std::optional<Process> ReadProcess(uint32_t pid) const {
     static const LazyRE2 kIds = {R"((?s).*\nUid:\t(\d+)\t.*\nGid:\t(\d+)\t.*)"};
     static constexpr absl::string_view kKept[] = {"ASCEND_PROCESS_LOG_PATH",
@@ -192,11 +185,8 @@ class FolderSearch {
     if (!user.has_value()) return;
     if (user->uid == 0) {
       // Users may make links in a folder that a root process names.
-      return NoteOnce(asked_.has_value()
-                          ? "of root only the own folder is read, not those "
-                            "that processes of root name"
-                          : "processes of root are left out; their logs are "
-                            "read with --user root");
+      return NoteOnce(
+          Worded(asked_.has_value() ? "log-own-of-root" : "log-left-out-root"));
     }
     LogFolder folder;
     folder.user = *user;
@@ -205,8 +195,7 @@ class FolderSearch {
     folder.from = absl::StrCat("process ", process.pid, ", ", variable);
     if (!absl::StartsWith(folder.path, "/") ||
         folder.path.size() > kMaxPathBytes) {
-      return Note(folder.from, ": ", QuotedText(folder.path),
-                  " is not an absolute path, and was not read");
+      return Note("log-not-absolute", folder.from, QuotedText(folder.path));
     }
     const std::string proc = absl::StrCat("/proc/", process.pid);
     const auto theirs = files_.ReadLink(proc + "/ns/mnt");
@@ -236,7 +225,7 @@ class FolderSearch {
     return user.home + "/ascend/log";
   }
 
-  // Returns the user as whom a process is read; empty, with a note, if unknown.
+  // Returns the user as whom to read a process; empty, with a note, if unknown.
   std::optional<RunAs> UserOf(uint32_t uid) {
     const auto known = by_uid_.find(uid);
     if (known != by_uid_.end()) return known->second;
@@ -245,7 +234,7 @@ class FolderSearch {
     if (found.ok()) {
       user = *found;
     } else {
-      Note(found.status().message());
+      result_.notes.push_back(MessageWords(found.status()));
     }
     return user;
   }
@@ -262,12 +251,12 @@ class FolderSearch {
             .begin()
             ->substr(0, 64));
     if (name.empty()) {
-      return NotFound("user id ", uid, ": no such user, nothing of it read");
+      return NotFoundWords("log-no-user-id", uid);
     }
     ASSIGN_OR_RETURN(RunAs user, FindUser(host_.paths.root, host_.runner,
                                           *host_.budget, name));
     if (user.uid == uid) return user;
-    return FailedPrecondition("user id ", uid, ": ", name, " has another one");
+    return PreconditionWords("log-other-user-id", uid, name);
   }
 
   void AddOwnFolder(const RunAs& user) {
@@ -275,15 +264,14 @@ class FolderSearch {
          absl::StrCat("home of ", user.name)});
   }
 
-  // Only names are read from /home: the rest is read as its user.
+  // Only the names in /home are read directly; the rest is read as its user.
   void AddHomes() {
     const auto names = files_.List("/home");
     size_t users = 0;
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
       if (!CheckUserName(name).ok() || name == "root") continue;
       if (++users > kMaxUsers || host_.budget->IsSpent()) {
-        return Note("not all of ", names->size(),
-                    " homes were looked at; name a user (--user)");
+        return Note("log-homes", names->size());
       }
       const absl::StatusOr<RunAs> user =
           FindUser(host_.paths.root, host_.runner, *host_.budget, name);
@@ -300,14 +288,17 @@ class FolderSearch {
         });
     if (known) return;
     if (result_.folders.size() == kMaxFolders) {
-      return NoteOnce(
-          absl::StrCat("folders beyond ", kMaxFolders, " were left out"));
+      return NoteOnce(Worded("log-folders-beyond", kMaxFolders));
     }
     result_.folders.push_back(std::move(folder));
   }
 
-  void NoteOnce(const std::string& text) {
-    if (!absl::c_linear_search(result_.notes, text)) Note(text);
+  void NoteOnce(const FindingValue& note) {
+    const bool is_new =
+        absl::c_none_of(result_.notes, [&note](const FindingValue& other) {
+          return other.words() == note.words();
+        });
+    if (is_new) result_.notes.push_back(note);
   }
 
   const HostAccess& host_;

@@ -47,7 +47,7 @@ constexpr KnownText kKnownTexts[] = {
     {R"(\| *[\da-fA-F.:]+\(\d+\) *\|)", "EI0006"},
     // hixl issue 105: no super_device_id.
     {"sdid:0xffffffff", "EI0017"},
-    // Both ends must be the same; see Details.
+    // Both ends must be equal; see Details.
     {R"(localIpAddr\[)", "EI0009"},
     // MindCluster FAQ: Atlas 800 in AMP mode.
     {"int_process_hwts_sdma_timeout", "EI0012"},
@@ -63,7 +63,7 @@ constexpr KnownText kKnownTexts[] = {
     {"error reading the file: Is a directory", "container-mounts"},
 };
 
-// Returns the next hit and moves `rest` behind it; empty without one.
+// Returns the next hit and moves `rest` past it; empty if there is none.
 struct Found {
   absl::string_view text;
   absl::string_view code;
@@ -196,7 +196,7 @@ class Details {
 absl::string_view LineAt(absl::string_view text, size_t at) {
   const size_t before = text.rfind('\n', at);
   const size_t begin = before == absl::string_view::npos ? 0 : before + 1;
-  // Reads only a part of a line that is megabytes long.
+  // Reads only part of a line, which may be megabytes long.
   constexpr size_t kMost = 4 * kMaxHitTextBytes;
   const size_t from = std::max(begin, at > kMost ? at - kMost : 0);
   absl::string_view line = text.substr(from, at - from + kMost);
@@ -239,7 +239,7 @@ std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
   size_t refused = text.npos;  // Begin of a line with different ends.
   for (Found next = NextHit(&rest); !next.code.empty(); next = NextHit(&rest)) {
     const size_t at = static_cast<size_t>(next.text.data() - text.data());
-    // Not beyond the code: otherwise each hit rereads a text without newlines.
+    // Stop at the code: otherwise each hit rereads a text without newlines.
     const absl::string_view before = text.substr(0, at);
     for (size_t end = before.find('\n', seen); end != before.npos;
          end = before.find('\n', seen)) {

@@ -1,21 +1,17 @@
 // Runs real `find` and `tail` as another user, which needs root outside a user
 // namespace; otherwise as the test's own user.
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/command/clock.h"
-#include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/logs/read_logs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/host/scratch_root.h"
+#include "tests/support/host/user_machine.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -35,42 +31,14 @@ constexpr char kLogs[] = "/home/ann/ascend/log";
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
 
 // A machine with one user, ann, whose folder the test fills.
-class ReadAsUserTest : public testing::Test {
+class ReadAsUserTest : public UserMachineTest {
  protected:
-  ReadAsUserTest() {
-    const uid_t self = geteuid();
-    user_ = self == 0 ? 65534 : self;
-    group_ = self == 0 ? 65534 : getegid();
-    // A user namespace may refuse to set groups, so the user stays.
-    if (self == 0) {
-      std::vector<gid_t> own(64);
-      const int count = getgroups(64, own.data());
-      can_become_ =
-          count >= 0 && setgroups(static_cast<size_t>(count), own.data()) == 0;
-    }
-    chmod(root_.path().c_str(), 0755);
-    root_.WriteProgram("/usr/bin/getent",
-                       absl::StrCat("#!/bin/sh\necho 'ann:x:", user_, ":",
-                                    group_, ":Ann:/home/ann:/bin/sh'\n"));
-    root_.WriteProgram("/usr/bin/id",
-                       absl::StrCat("#!/bin/sh\necho ", group_, "\n"));
-    // Maps the machine's paths to those below the root here.
-    root_.WriteProgram("/usr/bin/find",
-                       "#!/bin/sh\nexec /usr/bin/find \"$@\"\n");
-    root_.WriteProgram("/usr/bin/tail",
-                       "#!/bin/sh\nexec /usr/bin/tail \"$@\"\n");
+  ReadAsUserTest() : UserMachineTest({"find", "tail"}) {
     root_.MakeFolder(kPlog);
     root_.MakeFolder("/proc");
     query_.set_user("ann");
   }
 
-  void SetUp() override {
-    if (!can_become_) GTEST_SKIP() << "may not become another user here";
-  }
-
-  std::string Full(absl::string_view path) const {
-    return absl::StrCat(root_.path(), path);
-  }
   void Own(absl::string_view path) {
     ASSERT_EQ(lchown(Full(path).c_str(), user_, group_), 0);
   }
@@ -83,16 +51,21 @@ class ReadAsUserTest : public testing::Test {
                                "/home/ann/ascend/log/debug", kPlog}) {
       Own(folder);
     }
+    return ReadWithoutOwners(query_);
+  }
+  HostLogs ReadWithoutOwners(const LogsQuery& query) {
     const TimeBudget budget(&clock_, kPatience, kPatience);
-    return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+    return ReadHostLogs({root_.paths(), &runner_, &budget}, query);
+  }
+  void RemoveLogs() {
+    for (const char* folder : {kPlog, "/home/ann/ascend/log/debug", kLogs}) {
+      root_.Remove(folder);
+    }
+  }
+  static std::string NotRead(absl::string_view why) {
+    return absl::StrCat(kLogs, ": not read as ann: ", why);
   }
 
-  ScratchRoot root_{"/tmp"};  // The user may enter it.
-  uid_t user_ = 0;
-  gid_t group_ = 0;
-  bool can_become_ = true;
-  SystemClock clock_;
-  PosixCommandRunner runner_;
   LogsQuery query_;
 };
 
@@ -130,15 +103,9 @@ TEST_F(ReadAsUserTest, AFolderThatIsALinkShowsOnlyWhatTheUserMayRead) {
   if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
   root_.MakeFolder("/root-only", 0700);
   root_.Write("/root-only/a.log", "EI0001 the secret\n", 0644);
-  root_.Remove(absl::StrCat(kPlog));
-  root_.Remove("/home/ann/ascend/log/debug");
-  root_.Link("/home/ann/ascend/log/debug", Full("/root-only"));
-  root_.Remove("/home/ann/ascend/log/debug");
-  root_.Remove(kLogs);
+  RemoveLogs();
   root_.Link(kLogs, Full("/root-only"));
-  const TimeBudget budget(&clock_, kPatience, kPatience);
-  const HostLogs logs =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  const HostLogs logs = ReadWithoutOwners(query_);
   EXPECT_THAT(logs.DebugString(), Not(HasSubstr("the secret")));
   EXPECT_THAT(logs.notes(), Contains(HasSubstr("Permission denied")));
 }
@@ -180,24 +147,16 @@ TEST_F(ReadAsUserTest, StopsAtTheBytesAskedForAndSendsEnds) {
 }
 
 TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
-  root_.Remove(kPlog);
-  root_.Remove("/home/ann/ascend/log/debug");
-  root_.Remove(kLogs);
-  const TimeBudget budget(&clock_, kPatience, kPatience);
-  const HostLogs logs =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  RemoveLogs();
+  const HostLogs logs = ReadWithoutOwners(query_);
   EXPECT_FALSE(logs.has_missing()) << logs.DebugString();
   EXPECT_THAT(logs.files(), IsEmpty());
   // Not find(1)'s own text, and with the path that the user knows.
-  EXPECT_THAT(logs.notes(),
-              Contains(absl::StrCat(kLogs,
-                                    ": not read as ann: No such file or "
-                                    "directory")));
+  EXPECT_THAT(logs.notes(), Contains(NotRead("No such file or directory")));
   // A host without NPUs and users has none either.
   root_.Remove("/home/ann/ascend");
   root_.Remove("/home/ann");
-  const HostLogs none =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, LogsQuery());
+  const HostLogs none = ReadWithoutOwners(LogsQuery());
   EXPECT_FALSE(none.has_missing()) << none.DebugString();
   EXPECT_THAT(none.notes(), ElementsAre(HasSubstr("name a user (--user)")));
 }
@@ -205,14 +164,9 @@ TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
 TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
   if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
   ASSERT_EQ(chmod(Full("/home/ann/ascend").c_str(), 0), 0);
-  const TimeBudget budget(&clock_, kPatience, kPatience);
-  const HostLogs logs =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  const HostLogs logs = ReadWithoutOwners(query_);
   EXPECT_THAT(logs.missing().detail(), HasSubstr("no folder of logs"));
-  EXPECT_THAT(logs.notes(),
-              Contains(absl::StrCat(kLogs,
-                                    ": not read as ann: Permission "
-                                    "denied")));
+  EXPECT_THAT(logs.notes(), Contains(NotRead("Permission denied")));
 }
 
 TEST_F(ReadAsUserTest, AFolderThatCannotBeReadIsNamedBesideWhatWasRead) {
@@ -235,8 +189,7 @@ TEST_F(ReadAsUserTest, WhatAToolSaysOfItselfIsToldOfTheFolder) {
       "#!/bin/sh\necho \"find: unrecognized option -newermt\" >&2\n"
       "echo 'usage: find' >&2\nexit 1\n");
   EXPECT_THAT(Read().notes(),
-              Contains(absl::StrCat(
-                  kLogs, ": not read as ann: unrecognized option -newermt")));
+              Contains(NotRead("unrecognized option -newermt")));
 }
 
 TEST_F(ReadAsUserTest, TellsAFileThatHasTwoNamesOnce) {

@@ -12,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
@@ -42,12 +42,11 @@ absl::Status CheckRootsAlone(const HostAccess& host, const std::string& path) {
     absl::StrAppend(&part, "/", name);
     struct stat info;
     if (lstat(host.files().Resolve(part).c_str(), &info) != 0) {
-      return NotFound(part, ": is not there");
+      return NotFoundWords("log-not-there", part);
     }
     if (!S_ISDIR(info.st_mode) || info.st_uid != 0 ||
         (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      return PermissionDenied(
-          part, ": others than root can change it, so root does not read it");
+      return DeniedWords("log-not-roots", part);
     }
   }
   return absl::OkStatus();
@@ -64,7 +63,7 @@ class LogReading {
                 : std::min<uint64_t>(query.max_read_bytes(), kMaxLogBytesRead)),
         left_to_send_(
             std::min<uint64_t>(query.max_sent_bytes(), kMaxLogBytesSent)),
-        // One file must not use up the budget of all others.
+        // One file must not use up the budget for all others.
         sent_per_file_(left_to_send_ / 4) {}
 
   HostLogs Run() {
@@ -78,7 +77,7 @@ class LogReading {
     ASSIGN_OR_RETURN(find_, FindProgram(host_.paths.root, kFind));
     ASSIGN_OR_RETURN(tail_, FindProgram(host_.paths.root, kTail));
     ASSIGN_OR_RETURN(const LogFolders found, FindLogFolders(host_, query_));
-    for (const std::string& note : found.notes) Note(note);
+    for (const FindingValue& note : found.notes) Note(note);
     for (const LogFolder& folder : found.folders) {
       logs_.add_folders(
           BoundedUtf8(absl::StrCat(folder.path, " (", folder.user.name, "; ",
@@ -86,39 +85,34 @@ class LogReading {
                       kMaxPathBytes));
       ListFiles(folder);
     }
-    constexpr char kNoPlace[] =
-        "no process with an NPU and no user shows where logs lie; name a user "
-        "(--user)";
     if (!looked_ && (!found.folders.empty() || !found.notes.empty())) {
-      return absl::NotFoundError(found.folders.empty()
-                                     ? kNoPlace
-                                     : "no folder of logs could be looked "
-                                       "into");
+      return NotFoundWords(found.folders.empty() ? "log-no-place"
+                                                 : "log-none-listed");
     }
-    if (!looked_) Note(kNoPlace);
+    if (!looked_) Note(Worded("log-no-place"));
     absl::c_stable_sort(files_, [](const FoundFile& a, const FoundFile& b) {
       return a.changed_at_s > b.changed_at_s;
     });
     if (files_.size() > kMaxLogFiles) {
-      Note(absl::StrCat("of ", Count(files_.size(), "file"), " the newest ",
-                        kMaxLogFiles, " were read; --since leaves out others"));
+      Note(Worded("log-newest", Counted(files_.size(), "file"), kMaxLogFiles));
       files_.resize(kMaxLogFiles);
     }
     for (const FoundFile& file : files_) ReadFile(file);
     return absl::OkStatus();
   }
 
-  void Note(absl::string_view text) {
-    if (static_cast<size_t>(logs_.notes_size()) < kMaxNotes) {
-      logs_.add_notes(BoundedUtf8(text, kMaxPathBytes));
-    }
+  void Note(FindingValue words) {
+    if (static_cast<size_t>(logs_.notes_size()) == kMaxNotes) return;
+    words = PrintableWords(std::move(words));
+    logs_.add_notes(BoundedUtf8(EnglishText(words), kMaxPathBytes));
+    *logs_.mutable_notes_words()->add_values() = std::move(words);
   }
 
   absl::StatusOr<CommandResult> RunAsUser(const RunAs& user,
                                           std::vector<std::string> argv,
                                           size_t max_bytes) {
     if (host_.budget->IsSpent()) {
-      return DeadlineExceeded("no time left of ", host_.budget->HostDeadline());
+      return DeadlineWords("fact-no-time-left", host_.budget->HostDeadline());
     }
     return host_.runner->Run(
         {std::move(argv), host_.budget->ForCommand(), {}, max_bytes, user});
@@ -129,7 +123,7 @@ class LogReading {
                                   ? CheckRootsAlone(host_, folder.path)
                                   : absl::OkStatus();
     looked_ |= absl::IsNotFound(safe);
-    if (!safe.ok()) return Note(safe.message());
+    if (!safe.ok()) return Note(MessageWords(safe));
     bool listed = false;
     if (!folder.process_root.empty()) {
       listed = ListBelow(folder, folder.process_root + folder.path, false);
@@ -157,7 +151,7 @@ class LogReading {
     argv.insert(argv.end(), {"-printf", R"(%D:%i %T@ %s %p\0)"});
     const auto run = RunAsUser(folder.user, std::move(argv), kMaxStreamBytes);
     if (!run.ok()) {
-      Note(absl::StrCat(folder.path, ": ", run.status().message()));
+      Note(Worded("about", folder.path, MessageWords(run.status())));
       return true;
     }
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
@@ -172,9 +166,7 @@ class LogReading {
 
   void NoteTrouble(const LogFolder& folder, const CommandResult& run) {
     if (run.timed_out || run.output_cut) {
-      Note(absl::StrCat(
-          folder.path, ": not all files were found, ",
-          run.timed_out ? "for lack of time" : "there are too many"));
+      Note(Worded(run.timed_out ? "log-no-time" : "log-too-many", folder.path));
     } else if (!run.standard_error.empty()) {
       // "/usr/bin/find: '/home/ann/ascend/log/debug': Permission denied"
       static const LazyRE2 kForm = {R"((?s)[^:\n]*: '([^\n]*?)': .*)"};
@@ -182,9 +174,8 @@ class LogReading {
       if (!HasForm(run.standard_error, *kForm, &found)) found = folder.path;
       absl::string_view path = found;
       absl::ConsumePrefix(&path, host_.files().Resolve(folder.process_root));
-      Note(PrintableText(absl::StrCat(path, ": not read as ", folder.user.name,
-                                      ": ", LastWords(run.standard_error)),
-                         kMaxPathBytes));
+      Note(Worded("log-not-read-as", path, folder.user.name,
+                  Term(LastWords(run.standard_error))));
     }
   }
 
@@ -255,14 +246,14 @@ class LogReading {
     bool left_out = false;
     for (LogHit& hit : ScanLog(text, is_end ? 0 : 1, &left_out)) {
       if (static_cast<size_t>(logs_.hits_size()) == kMaxLogHits) {
-        if (!hits_left_out_) Note("further codes were left out");
+        if (!hits_left_out_) Note(Worded("log-more-codes"));
         hits_left_out_ = true;
         break;
       }
       hit.set_file(told->path());
       *logs_.add_hits() = std::move(hit);
     }
-    if (left_out) Note(absl::StrCat(told->path(), ": has further codes"));
+    if (left_out) Note(Worded("log-more-codes-in", told->path()));
     const size_t sent =
         std::min<uint64_t>({left_to_send_, sent_per_file_, text.size()});
     told->set_content(std::string(text.substr(text.size() - sent)));
@@ -275,7 +266,7 @@ class LogReading {
   uint64_t left_to_send_;
   const uint64_t sent_per_file_;
   bool hits_left_out_ = false;
-  bool looked_ = false;  // Some folder could be listed.
+  bool looked_ = false;  // Some folder was listed.
   std::string find_;
   std::string tail_;
   std::vector<FoundFile> files_;

@@ -30,9 +30,9 @@ inline constexpr uint64_t kMaxLogBytesRead = 64u << 20;
 // With paths, hits and notes below the controller's limit of 1 MiB.
 inline constexpr uint64_t kMaxLogBytesSent = 512u << 10;
 
-// `notes` and LogFile.cut name data beyond a bound, or unreadable; `missing` is
-// set if nothing was readable. Without logs the answer has no files. All texts
-// are UTF-8 and may hold control characters.
+// `notes` and LogFile.cut name data that is unreadable or exceeds a bound;
+// `missing` is set if nothing was readable. If there are no logs, the answer
+// has no files. All texts are UTF-8 and may hold control characters.
 HostLogs ReadHostLogs(const HostAccess& host, const LogsQuery& query);
 
 // Finds the log folders of users on this host. CANN writes to the first of
@@ -57,7 +57,7 @@ struct LogFolder {
 
 struct LogFolders {
   std::vector<LogFolder> folders;
-  std::vector<std::string> notes;
+  std::vector<FindingValue> notes;
 };
 
 // Finds folders by the query:

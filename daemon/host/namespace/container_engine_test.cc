@@ -1,5 +1,6 @@
 #include <string>
 
+#include "config/words/words.h"
 #include "daemon/host/namespace/network_namespace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -67,58 +68,37 @@ TEST_F(ContainerEngineTest, AsksEachEngineInItsOwnWords) {
 }
 
 TEST_F(ContainerEngineTest, SaysWhatItLookedForWhereThereIsNoEngine) {
-  EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": no container engine on this host, looked "
-            "for docker, podman, isula and crictl in /usr/bin and "
-            "/usr/local/bin; name a process of the container instead (--netns "
-            "pid:N)");
+  EXPECT_EQ(Why(absl::StatusCode::kNotFound), Say("fact-no-engine", "train-1"));
 }
 
 TEST_F(ContainerEngineTest, TellsAStoppedContainerFromNone) {
   Install("docker");
   runner_.Answers(kDocker, "0\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": does not run, says docker; start it, then "
-            "try again");
-  runner_.Forget(kDocker);
-  runner_.Fails(kDocker, 1,
-                "Error response from daemon: No such container: train-1\n",
-                "\n");
+            Say("fact-container-stopped", "train-1", "docker"));
+  runner_.NowFails(kDocker, 1,
+                   "Error response from daemon: No such container: train-1\n",
+                   "\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": no such container, says docker");
+            Say("fact-no-container", "train-1", "docker"));
 }
 
-TEST_F(ContainerEngineTest, TakesTheEngineThatHasIt) {
+TEST_F(ContainerEngineTest, ComparesTheAnswersOfTwoEngines) {
   Install("docker");
   Install("podman");
   runner_.Fails(kDocker, 1, "Error: No such object: train-1\n");
   runner_.Answers(kPodman, "4711\n");
   EXPECT_EQ(*Find(), 4711u);
-}
-
-TEST_F(ContainerEngineTest, DoesNotChooseBetweenTwoOfOneName) {
-  Install("docker");
-  Install("podman");
-  runner_.Answers(kDocker, "4711\n");
-  runner_.Answers(kPodman, "4712\n");
+  // Two names of one engine.
+  runner_.NowAnswers(kDocker, "4711\n");
+  EXPECT_EQ(*Find(), 4711u);
+  runner_.NowAnswers(kPodman, "4712\n");
   EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
               HasSubstr("runs in docker (process 4711) and in podman (process "
                         "4712); name a process"));
-}
-
-TEST_F(ContainerEngineTest, TakesTwoNamesOfOneEngineForOne) {
-  Install("docker");
-  Install("podman");
-  runner_.Answers(kDocker, "4711\n");
-  runner_.Answers(kPodman, "4711\n");
-  EXPECT_EQ(*Find(), 4711u);
-}
-
-TEST_F(ContainerEngineTest, NeverTakesAFailureForNoSuchContainer) {
-  Install("docker");
-  Install("podman");
-  runner_.Fails(kDocker, 1, "Cannot connect to the Docker daemon\n");
-  runner_.Fails(kPodman, 125, "Error: no such container train-1\n");
+  // A failure is not "no such container".
+  runner_.NowFails(kDocker, 1, "Cannot connect to the Docker daemon\n");
+  runner_.NowFails(kPodman, 125, "Error: no such container train-1\n");
   EXPECT_THAT(Why(absl::StatusCode::kUnavailable),
               HasSubstr("status 1 and \"Cannot connect to the Docker daemon\"; "
                         "name a process"));
@@ -135,8 +115,7 @@ TEST_F(ContainerEngineTest, BelievesOnlyNumbers) {
   Install("docker");
   for (const char* answer : {"", "<no value>\n", "-1\n", "4711 4712\n",
                              "99999999999\n", "\x1b[2J\n"}) {
-    runner_.Forget(kDocker);
-    runner_.Answers(kDocker, answer);
+    runner_.NowAnswers(kDocker, answer);
     EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
                 HasSubstr("is not a process id"));
   }

@@ -40,12 +40,14 @@ bool HasEnded(int error) {
 
 absl::Status ErrnoStatus(const std::string& name, const std::string& path,
                          int error) {
-  const std::string message =
-      absl::StrCat(name, ": ", path, ": ", strerror(error));
+  const FindingValue message =
+      Worded("about", name, Worded("about", path, Term(strerror(error))));
   if (HasEnded(error)) {
     return NotFoundWords("fact-netns-ended", message);
   }
-  if (error != EACCES && error != EPERM) return absl::UnavailableError(message);
+  if (error != EACCES && error != EPERM) {
+    return WithWords(absl::UnavailableError(""), message);
+  }
   return DeniedWords("fact-netns-no-rights", message);
 }
 
@@ -53,8 +55,8 @@ absl::Status NoNamespace(const std::string& name, const std::string& path) {
   return PreconditionWords("fact-no-netns", name, path);
 }
 
-// Returns the same error for a requested path whatever is there, so that its
-// text does not reveal which files root sees.
+// Returns the same error for a requested path whatever exists there, so that
+// its text does not reveal which files root sees.
 absl::StatusOr<OpenNetworkNamespace> WithOneText(
     const std::string& name, absl::StatusOr<OpenNetworkNamespace> opened) {
   if (opened.ok()) return opened;
@@ -62,9 +64,11 @@ absl::StatusOr<OpenNetworkNamespace> WithOneText(
 }
 
 absl::Status EnterError(const std::string& name, int error) {
-  const std::string message =
-      absl::StrCat(name, ": may not be entered: ", strerror(error));
-  if (error != EPERM) return absl::FailedPreconditionError(message);
+  const FindingValue message =
+      Worded("fact-not-entered", name, Term(strerror(error)));
+  if (error != EPERM) {
+    return WithWords(absl::FailedPreconditionError(""), message);
+  }
   return DeniedWords("fact-netns-needs", message);
 }
 
@@ -80,12 +84,13 @@ constexpr const char* kAlwaysThere[] = {"/proc/self/ns/net", "/proc/1/ns/net"};
 // Returns the files of all current namespaces below the root. `unlisted` gets
 // the first reason why there may be more.
 std::vector<std::string> ListNamespaceFiles(const FileReader& files,
-                                            std::string* unlisted) {
+                                            FindingValue* unlisted) {
   const auto list = [&](absl::string_view folder) {
     // Lists only the first threads of a process with too many.
     const auto names = files.List(folder, FileReader::Beyond::kLeftOut);
-    if (!names.ok() && !absl::IsNotFound(names.status()) && unlisted->empty()) {
-      *unlisted = std::string(names.status().message());
+    if (!names.ok() && !absl::IsNotFound(names.status()) &&
+        !IsSaid(*unlisted)) {
+      *unlisted = MessageWords(names.status());
     }
     return names.value_or(std::vector<std::string>());
   };
@@ -105,9 +110,6 @@ std::vector<std::string> ListNamespaceFiles(const FileReader& files,
   }
   return found;
 }
-
-constexpr char kWithoutEngine[] =
-    "; name a process of the container instead (--netns pid:N)";
 
 struct Engine {
   const char* name;
@@ -141,20 +143,20 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
   if (result.exit_status == 0 && result.signal == 0) {
     uint32_t pid = 0;
     if (HasForm(out, *kPid, &pid)) return pid;
-    return FailedPrecondition(subject, ": ", QuotedText(out),
-                              " is not a process id");
+    return PreconditionWords("fact-no-process-id", subject, QuotedText(out));
   }
   const absl::string_view said =
       result.standard_error.empty()
           ? out
           : absl::StripAsciiWhitespace(result.standard_error);
-  const std::string message = absl::StrCat(
-      subject, ": status ", result.exit_status, " and ", QuotedText(said));
+  const FindingValue message =
+      Worded("about", subject,
+             Worded("fact-status-and", result.exit_status, QuotedText(said)));
   const std::string lower = absl::AsciiStrToLower(said);
-  return absl::StrContains(lower, "no such object") ||
-                 absl::StrContains(lower, "no such container")
-             ? absl::NotFoundError(message)
-             : absl::UnavailableError(message);
+  const bool is_gone = absl::StrContains(lower, "no such object") ||
+                       absl::StrContains(lower, "no such container");
+  return WithWords(
+      is_gone ? absl::NotFoundError("") : absl::UnavailableError(""), message);
 }
 
 }  // namespace
@@ -193,7 +195,7 @@ absl::Status OpenNetworkNamespace::Run(
     });
     inside.join();
   } catch (const std::system_error& no_thread) {
-    return Unavailable(name_, ": no thread to enter it: ", no_thread.what());
+    return UnavailableWords("fact-no-thread", name_, no_thread.what());
   }
   return error == 0 ? absl::OkStatus() : EnterError(name_, error);
 }
@@ -207,10 +209,10 @@ absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
     return cookie;
   }
   const int error = errno;
-  const std::string message =
-      absl::StrCat("SO_NETNS_COOKIE: ", strerror(error));
-  if (error != ENOPROTOOPT) return absl::UnavailableError(message);
-  return Unimplemented(message, ", expected Linux 5.14 or later");
+  return error == ENOPROTOOPT
+             ? UnimplementedWords("fact-no-cookie", strerror(error))
+             : UnavailableWords("about", "SO_NETNS_COOKIE",
+                                Term(strerror(error)));
 }
 
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
@@ -247,13 +249,13 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     case NetworkNamespace::TARGET_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError("network namespace: none is named");
+  return InvalidWords("fact-netns-none");
 }
 
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     const HostPaths& paths, uint64_t inode, const std::string& name) {
   const FileReader files(paths.root);
-  std::string untold;  // First reason why one could not be checked.
+  FindingValue untold;  // First reason why one could not be checked.
   for (int pass = 0; pass < kPasses; ++pass) {
     for (const std::string& file : ListNamespaceFiles(files, &untold)) {
       const std::string path = files.Resolve(file);
@@ -261,22 +263,22 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
       if (stat(path.c_str(), &info) != 0) {
         const int error = errno;
         const bool must_be_there = absl::c_linear_search(kAlwaysThere, file);
-        if (untold.empty() && (must_be_there || !HasEnded(error))) {
-          untold = absl::StrCat(path, ": ", strerror(error));
+        if (!IsSaid(untold) && (must_be_there || !HasEnded(error))) {
+          untold = Worded("about", path, Term(strerror(error)));
         }
         continue;
       }
       if (info.st_ino != inode) continue;
       auto opened = OpenNetworkNamespace::Open(path, name);
-      // Otherwise the file has changed meanwhile.
+      // If it differs, the file has changed meanwhile.
       if (opened.ok() && opened->inode() == inode) return opened;
       if (!opened.ok() && !absl::IsNotFound(opened.status()) &&
           !absl::IsFailedPrecondition(opened.status())) {
-        untold = std::string(opened.status().message());
+        untold = MessageWords(opened.status());
       }
     }
   }
-  if (!untold.empty()) {
+  if (IsSaid(untold)) {
     return UnavailableWords("fact-netns-untold", name, inode, untold);
   }
   return NotFoundWords("fact-netns-gone", name, inode);
@@ -307,12 +309,10 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
       stopped.push_back(engine.name);
       continue;
     }
-    // podman answers under docker's name, too: the same process.
+    // podman may answer to docker's name, too, with the same process.
     if (found != 0 && found != *pid) {
-      return FailedPrecondition("container \"", container, "\": runs in ",
-                                found_by, " (process ", found, ") and in ",
-                                engine.name, " (process ", *pid, ")",
-                                kWithoutEngine);
+      return PreconditionWords("fact-two-engines", container, found_by, found,
+                               engine.name, *pid);
     }
     found = *pid;
     found_by = engine.name;
@@ -323,8 +323,7 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
                          absl::StrJoin(stopped, " and "));
   }
   if (!worst.ok()) {
-    return absl::Status(worst.code(),
-                        absl::StrCat(worst.message(), kWithoutEngine));
+    return WithWords(worst, Worded("fact-without-engine", MessageWords(worst)));
   }
   if (asked.empty()) {
     return NotFoundWords("fact-no-engine", container);

@@ -29,7 +29,7 @@ class OpenNetworkNamespace {
   // /run/netns/train. Errors begin with `name`, its displayed name. NotFound:
   // it does not exist (any more). FailedPrecondition: not a network namespace;
   // only the kernel's own files are ever opened. PermissionDenied: this process
-  // may not.
+  // may not open it.
   static absl::StatusOr<OpenNetworkNamespace> Open(const std::string& path,
                                                    const std::string& name);
 

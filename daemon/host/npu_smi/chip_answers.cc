@@ -7,6 +7,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -26,10 +27,6 @@ constexpr std::pair<absl::string_view, ChipHealth::Health> kHealths[] = {
     {"UNKNOWN", ChipHealth::NOT_STARTED},
 };
 
-absl::Status Bad(absl::string_view what, absl::string_view text) {
-  return InvalidArgument(what, " ", QuotedText(text));
-}
-
 // The values of an answer, as views into it.
 class Answer {
  public:
@@ -47,9 +44,9 @@ class Answer {
       if (HasForm(line, *kForm, &key, &value)) {
         answer.values_.emplace(key, value);
       } else if (odd == nullptr) {
-        return Bad("no colon in", line);
+        return InvalidWords("fact-no-colon", QuotedText(line));
       } else {
-        odd->Update(Bad("no colon in", line));
+        odd->Update(InvalidWords("fact-no-colon", QuotedText(line)));
       }
     }
     return answer;
@@ -60,9 +57,11 @@ class Answer {
   // Returns the value of a key that must occur once.
   absl::StatusOr<absl::string_view> Value(absl::string_view key) const {
     const auto [first, last] = values_.equal_range(key);
-    if (first == last) return Bad(absl::StrCat("no \"", key, "\" in"), text_);
+    if (first == last) {
+      return InvalidWords("fact-no-key", key, QuotedText(text_));
+    }
     if (std::next(first) == last) return first->second;
-    return Bad(absl::StrCat("\"", key, "\" more than once in"), text_);
+    return InvalidWords("fact-key-twice", key, QuotedText(text_));
   }
 
   // Returns the joined values of a key that may be missing, "NA", or repeated.
@@ -80,7 +79,7 @@ class Answer {
     ASSIGN_OR_RETURN(const absl::string_view value, Value(key));
     Integer number = 0;
     if (ParseDigits(value, &number)) return number;
-    return Bad(absl::StrCat("no number for \"", key, "\":"), value);
+    return InvalidWords("fact-no-number", key, QuotedText(value));
   }
 
  private:
@@ -94,12 +93,6 @@ absl::StatusOr<uint64_t> PagesToCome(const Answer& answer,
   ASSIGN_OR_RETURN(const uint64_t pages, answer.Number(key));
   return pages > (uint64_t{1} << 31) ? 0 : pages;
 }
-
-// Both causes produce the same texts.
-constexpr absl::string_view kOwned =
-    ": another container owns the devices (device-namespace names it), or this "
-    "one lacks a mount of the driver: /usr/local/dcmi, "
-    "/usr/local/Ascend/driver/lib64, /etc/ascend_install.info";
 
 struct Failure {
   absl::string_view prefix;
@@ -129,7 +122,9 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
     return health.first == word || (health.second != ChipHealth::OK &&
                                     absl::EqualsIgnoreCase(health.first, word));
   });
-  if (known == std::end(kHealths)) return Bad("an unknown health", word);
+  if (known == std::end(kHealths)) {
+    return InvalidWords("fact-health-unknown", QuotedText(word));
+  }
   ChipHealth health;
   health.set_health(known->second);
   const std::string codes = answer.AllOf("Error Code");
@@ -142,7 +137,7 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
     // The health word alone reports a fault, even with unknown codes.
     if (health.health() == ChipHealth::OK) {
       if (!is_code || health.error_codes_size() == kMaxCodes) {
-        return Bad("no error code:", code);
+        return InvalidWords("fact-no-error-code", QuotedText(code));
       }
     } else if (health.error_codes_size() == kMaxCodes) {
       break;
@@ -179,14 +174,14 @@ absl::StatusOr<std::string> ParseNpuSmiCompatibility(absl::string_view output) {
   constexpr absl::string_view kKey = "Compatibility";
   ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
   if (!answer.Has(kKey)) {
-    return Unimplemented("no line ", kKey);
+    return UnimplementedWords("fact-no-line", kKey);
   }
   ASSIGN_OR_RETURN(const absl::string_view word, answer.Value(kKey));
   for (const absl::string_view known :
        {"OK", "NOK", "UNKNOWN", "NOT SUPPORT"}) {
     if (word == known) return std::string(word);
   }
-  return Bad("an unknown compatibility", word);
+  return InvalidWords("fact-compatibility-unknown", QuotedText(word));
 }
 
 absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output) {
@@ -194,7 +189,9 @@ absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output) {
   const std::string name = answer.Has("xlink health status") ? "xlink" : "hccs";
   ASSIGN_OR_RETURN(const absl::string_view word,
                    answer.Value(name + " health status"));
-  if (word != "OK" && word != "NOK") return Bad("an unknown status", word);
+  if (word != "OK" && word != "NOK") {
+    return InvalidWords("fact-status-unknown", QuotedText(word));
+  }
   HccsLinks links;
   links.set_ok(word == "OK");
   const std::string lanes = answer.AllOf(name + " lane mode");
@@ -202,7 +199,7 @@ absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output) {
        absl::StrSplit(lanes, absl::ByAnyChar("[] \t"), absl::SkipEmpty())) {
     uint32_t number = 0;
     if (!ParseDigits(lane, &number) || links.lanes_size() == kMaxPorts) {
-      return Bad("no lane mode:", lanes);
+      return InvalidWords("fact-no-lane-mode", QuotedText(lanes));
     }
     links.add_lanes(number);
   }
@@ -254,7 +251,9 @@ ParseNpuSmiMemory(absl::string_view output) {
     }
     has_npu = false;
   }
-  if (memories.empty()) return Bad("no chip with its memory in", output);
+  if (memories.empty()) {
+    return InvalidWords("fact-no-chip-memory", QuotedText(output));
+  }
   return memories;
 }
 
@@ -268,24 +267,26 @@ absl::Status NpuSmiFailure(const CommandResult& result) {
       RE2::Latin1};
   for (const absl::string_view line : absl::StrSplit(streams, '\n')) {
     const absl::string_view text = absl::StripAsciiWhitespace(line);
-    const auto said = [&text](absl::string_view cause) {
-      return absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes),
-                          cause);
-    };
-    if (HasForm(text, *kIsOwned)) return absl::UnavailableError(said(kOwned));
+    const FindingValue said =
+        Worded("about", "npu-smi", PrintableText(text, kMaxQuotedBytes));
+    // Both causes produce the same texts.
+    if (HasForm(text, *kIsOwned)) {
+      return UnavailableWords("fact-devices-owned", said);
+    }
     for (const Failure& failure : kFailures) {
       if (!absl::StartsWith(text, failure.prefix)) continue;
-      return absl::Status(failure.code, said(""));
+      return WithWords(absl::Status(failure.code, ""), said);
     }
   }
   if (result.signal == 0 && result.exit_status == 0) return absl::OkStatus();
-  const std::string end = result.signal != 0
-                              ? absl::StrCat("ended by signal ", result.signal)
-                              : absl::StrCat("status ", result.exit_status);
   const std::string& said = result.standard_error.empty()
                                 ? result.standard_output
                                 : result.standard_error;
-  return Unavailable("npu-smi: ", end, " and ", QuotedText(said));
+  return InFront("npu-smi",
+                 UnavailableWords(
+                     result.signal != 0 ? "fact-signal-and" : "fact-status-and",
+                     result.signal != 0 ? result.signal : result.exit_status,
+                     QuotedText(said)));
 }
 
 std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {

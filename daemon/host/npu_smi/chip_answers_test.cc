@@ -1,12 +1,11 @@
 #include "daemon/host/npu_smi/chip_answers.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/wait/telling.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -14,20 +13,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string Golden(const std::string& name) {
-  std::ifstream file("tests/testdata/npu_smi/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  std::string text;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] != '#') text += line + "\n";
-  }
-  return text;
-}
-
-void ExpectRefused(const absl::Status& status, const std::string& message) {
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(message));
+  return GoldenText("tests/testdata/npu_smi/" + name);
 }
 
 TEST(ParseNpuSmiHealthTest, ReadsStatusCodesAndInformation) {
@@ -61,22 +50,18 @@ TEST(ParseNpuSmiHealthTest, ReadsEveryStatusOfChipsAndCards) {
 }
 
 TEST(ParseNpuSmiHealthTest, NeverTakesAnUnknownWordForHealthy) {
-  ExpectRefused(ParseNpuSmiHealth("\tHealth Status : ok\n").status(),
-                "an unknown health \"ok\"");
-  ExpectRefused(ParseNpuSmiHealth("\tHealth Status :\n").status(),
-                "an unknown health \"\"");
-  ExpectRefused(ParseNpuSmiHealth("\tError Code : NA\n").status(),
-                "no \"Health Status\"");
-  ExpectRefused(ParseNpuSmiHealth("no NPU\n").status(),
-                "no colon in \"no NPU\"");
-  ExpectRefused(
-      ParseNpuSmiHealth("\tHealth Status : OK\n\tHealth Status : Alarm\n")
-          .status(),
-      "\"Health Status\" more than once");
-  ExpectRefused(
-      ParseNpuSmiHealth("\tHealth Status : OK\n\tError Code : what?\n")
-          .status(),
-      "no error code: \"what?\"");
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"\tHealth Status : ok\n", "an unknown health \"ok\""},
+      {"\tHealth Status :\n", "an unknown health \"\""},
+      {"\tError Code : NA\n", "no \"Health Status\""},
+      {"no NPU\n", "no colon in \"no NPU\""},
+      {"\tHealth Status : OK\n\tHealth Status : Alarm\n",
+       "\"Health Status\" more than once"},
+      {"\tHealth Status : OK\n\tError Code : what?\n",
+       "no error code: \"what?\""}};
+  for (const auto& [text, message] : kRefused) {
+    ExpectRejected(ParseNpuSmiHealth(text), message);
+  }
 }
 
 // Each further code has a line of text without a key.
@@ -133,8 +118,8 @@ TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWhateverStandsBesideIt) {
     EXPECT_THAT(health->error_codes(), ElementsAre("80E18401", "80E01801"));
     EXPECT_EQ(health->information(), "rows bits");
   }
-  ExpectRefused(of("OK").status(), "no colon in \"see the manual\"");
-  ExpectRefused(of("fine").status(), "an unknown health \"fine\"");
+  ExpectRejected(of("OK"), "no colon in \"see the manual\"");
+  ExpectRejected(of("fine"), "an unknown health \"fine\"");
 }
 
 TEST(ParseNpuSmiMemoryTest, ReadsTablesOfEveryWidth) {
@@ -169,9 +154,9 @@ TEST(ParseNpuSmiMemoryTest, LeavesOutWhatHasNoNumbers) {
       {{"| 0     Ascend910           | OK ", "| 0     Ascend910  | 7 "}});
   ASSERT_NE(broken, table);
   EXPECT_LT(ParseNpuSmiMemory(broken).value().size(), all);
-  ExpectRefused(ParseNpuSmiMemory("").status(), "no chip with its memory");
-  ExpectRefused(ParseNpuSmiMemory(table.substr(0, 300)).status(),
-                "no chip with its memory");
+  ExpectRejected(ParseNpuSmiMemory(""), "no chip with its memory");
+  ExpectRejected(ParseNpuSmiMemory(table.substr(0, 300)),
+                 "no chip with its memory");
 }
 
 constexpr char kEccOfA1[] =
@@ -195,11 +180,11 @@ TEST(ParseNpuSmiEccTest, TakesNoNegativeDifferenceForPagesToCome) {
 }
 
 TEST(ParseNpuSmiEccTest, QuotesWhatItDoesNotKnow) {
-  ExpectRefused(ParseNpuSmiEcc("").status(), "no \"HBM Double Bit Error Count");
-  ExpectRefused(ParseNpuSmiEcc("\tHBM Double Bit Error Count : -1\n").status(),
-                "no number");
-  ExpectRefused(ParseNpuSmiEcc(std::string(kEccOfA1) + kEccOfA1).status(),
-                "more than once");
+  ExpectRejected(ParseNpuSmiEcc(""), "no \"HBM Double Bit Error Count");
+  ExpectRejected(ParseNpuSmiEcc("\tHBM Double Bit Error Count : -1\n"),
+                 "no number");
+  ExpectRejected(ParseNpuSmiEcc(std::string(kEccOfA1) + kEccOfA1),
+                 "more than once");
 }
 
 TEST(ParseNpuSmiEccTest, SumsThePagesOfBothKinds) {
@@ -228,19 +213,18 @@ TEST(ParseNpuSmiCompatibilityTest, ReadsEveryWord) {
   }
   EXPECT_TRUE(absl::IsUnimplemented(
       ParseNpuSmiCompatibility("\tSlot ID : 0\n").status()));
-  ExpectRefused(ParseNpuSmiCompatibility("Compatibility : fine\n").status(),
-                "an unknown compatibility \"fine\"");
+  ExpectRejected(ParseNpuSmiCompatibility("Compatibility : fine\n"),
+                 "an unknown compatibility \"fine\"");
 }
 
 TEST(ParseNpuSmiHccsTest, QuotesWhatItDoesNotKnow) {
-  ExpectRefused(ParseNpuSmiHccs("hccs lane mode : [4]\n").status(),
-                "no \"hccs health status\"");
-  ExpectRefused(ParseNpuSmiHccs("hccs health status : good\n").status(),
-                "an unknown status \"good\"");
-  ExpectRefused(ParseNpuSmiHccs("hccs health status : OK\n"
-                                "hccs lane mode : [4 x]\n")
-                    .status(),
-                "no lane mode");
+  ExpectRejected(ParseNpuSmiHccs("hccs lane mode : [4]\n"),
+                 "no \"hccs health status\"");
+  ExpectRejected(ParseNpuSmiHccs("hccs health status : good\n"),
+                 "an unknown status \"good\"");
+  ExpectRejected(ParseNpuSmiHccs("hccs health status : OK\n"
+                                 "hccs lane mode : [4 x]\n"),
+                 "no lane mode");
 }
 
 TEST(ParseNpuSmiSuperPodTest, ReadsThePlaceOfAChip) {
@@ -255,14 +239,110 @@ TEST(ParseNpuSmiSuperPodTest, ReadsThePlaceOfAChip) {
 TEST(ParseNpuSmiSuperPodTest, QuotesWhatItDoesNotKnow) {
   const std::string text = Golden("spod_info_a3.txt");
   // An Ascend 950 prints it this way.
-  ExpectRefused(
-      ParseNpuSmiSuperPod(text.substr(text.find("\tSuper Pod Size"))).status(),
+  ExpectRejected(
+      ParseNpuSmiSuperPod(text.substr(text.find("\tSuper Pod Size"))),
       "no \"SDID\"");
-  ExpectRefused(ParseNpuSmiSuperPod(
-                    absl::StrReplaceAll(text, {{"16777216", "4294967296"}}))
-                    .status(),
-                "no number for \"SDID\": \"4294967296\"");
-  ExpectRefused(ParseNpuSmiSuperPod(text + text).status(), "more than once");
+  ExpectRejected(ParseNpuSmiSuperPod(
+                     absl::StrReplaceAll(text, {{"16777216", "4294967296"}})),
+                 "no number for \"SDID\": \"4294967296\"");
+  ExpectRejected(ParseNpuSmiSuperPod(text + text), "more than once");
+}
+
+constexpr char kWarning[] =
+    "[WARNING]The driver package may not be completely installed, which may "
+    "cause function abnormal. Please reinstall it.\n";
+
+CommandResult Result(int status, const std::string& standard_output,
+                     const std::string& standard_error = "") {
+  CommandResult result;
+  result.exit_status = status;
+  result.standard_output = standard_output;
+  result.standard_error = standard_error;
+  return result;
+}
+
+TEST(NpuSmiFailureTest, KnowsEveryPublishedTextOnEitherStream) {
+  const struct {
+    const char* text;
+    absl::StatusCode code;
+  } kCases[] = {
+      {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
+      {"Invalid card id.", absl::StatusCode::kNotFound},
+      {"This device does not support querying hccs.",
+       absl::StatusCode::kUnimplemented},
+      {"Error parameter of -i", absl::StatusCode::kInvalidArgument},
+      {"dcmi model initialized failed, because the device is used. ret is "
+       "-8020",
+       absl::StatusCode::kUnavailable},
+      {"npu get board type failed. ret is -9005",
+       absl::StatusCode::kUnavailable},
+      {"DrvMngGetConsoleLogLevel failed. (ret=4)",
+       absl::StatusCode::kUnavailable},
+      {"DrvMngGetConsoleLogLevel failed. (g_conLogLevel=3)",
+       absl::StatusCode::kUnavailable},
+      {"Usage: npu-smi info <watch|proc|-h|-m|-l|-t type> [Options...]",
+       absl::StatusCode::kInvalidArgument},
+  };
+  for (const auto& test_case : kCases) {
+    const std::string line = std::string(test_case.text) + "\n";
+    for (const CommandResult& result :
+         {Result(1, line), Result(1, "", line), Result(0, line),
+          Result(1, kWarning + line)}) {
+      const absl::Status status = NpuSmiFailure(result);
+      EXPECT_EQ(status.code(), test_case.code) << test_case.text;
+      EXPECT_THAT(status, HasText(test_case.text));
+    }
+  }
+}
+
+TEST(NpuSmiFailureTest, ExplainsTheCodesWhateverStandsBeforeThem) {
+  for (const char* text :
+       {"dcmi module initialize failed. ret is -8005",
+        "dcmi module initialize failed. ret is -8020.\r",
+        "dcmi model initialized failed, because the device is used. ret is "
+        "-8020",
+        "dcmi model initialized failed",
+        "  npu get board type failed. ret is -9005",
+        "[ERROR] halGetDeviceInfo drvErr=87",
+        "DrvMngGetConsoleLogLevel failed. (g_conLogLevel=3)"}) {
+    for (const int status : {0, 1, 255}) {
+      const absl::Status failure =
+          NpuSmiFailure(Result(status, "", std::string(text) + "\n"));
+      EXPECT_TRUE(absl::IsUnavailable(failure)) << text;
+      EXPECT_THAT(failure, HasText("/usr/local/dcmi")) << text;
+    }
+  }
+  // A device that is used has both causes.
+  EXPECT_THAT(NpuSmiFailure(Result(1,
+                                   "dcmi model initialized failed, because "
+                                   "the device is used. ret is -8020\n")),
+              HasText("device-namespace"));
+  // Another code has another cause.
+  EXPECT_THAT(
+      std::string(NpuSmiFailure(Result(1, "", "ret is -80200\nret is -8011\n"))
+                      .message()),
+      Not(HasSubstr("/usr/local/dcmi")));
+}
+
+TEST(NpuSmiFailureTest, QuotesAFailureItDoesNotKnow) {
+  const absl::Status status = NpuSmiFailure(Result(254, "", "dcmi init\n"));
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(status, HasText("status 254 and \"dcmi init\\n\""));
+  CommandResult killed;
+  killed.signal = 11;
+  EXPECT_THAT(NpuSmiFailure(killed), HasText("ended by signal 11"));
+}
+
+TEST(NpuSmiFailureTest, PassesDataWithOrWithoutTheWarning) {
+  EXPECT_TRUE(NpuSmiFailure(Result(0, "\tTotal Count : 8\n")).ok());
+  EXPECT_TRUE(
+      NpuSmiFailure(Result(0, std::string(kWarning) + "\tTotal Count : 8\n"))
+          .ok());
+}
+
+TEST(NpuSmiDataLinesTest, LeavesTheWarningAndEmptyLinesOut) {
+  const std::string output = std::string(kWarning) + "\n\tA : b \r\n \nC\n";
+  EXPECT_THAT(NpuSmiDataLines(output), ElementsAre("\tA : b", "C"));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::optional<uint32_t> ParseId(absl::string_view digits) {
 }
 
 absl::Status UnexpectedMapping(absl::string_view line) {
-  return InvalidArgument("unexpected ", QuotedText(line));
+  return InvalidWords("fact-odd", QuotedText(line));
 }
 
 absl::StatusOr<std::set<uint32_t>> IdsFromNodes(const FileReader& files) {
@@ -62,15 +62,14 @@ absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
     const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
     if (absl::IsNotFound(npu_smi.status())) {
       if (!ids.ok() && !absl::IsNotFound(ids.status())) return ids.status();
-      return absl::NotFoundError("no node /dev/davinci<N>, and no npu-smi");
+      return NotFoundWords("fact-no-node-no-smi");
     }
     ids = npu_smi.ok() ? IdsFromNpuSmi(*npu_smi, host) : npu_smi.status();
     found.set_source("npu-smi info -m");
   }
   if (!ids.ok()) return ids.status();
   if (ids->empty()) {
-    return absl::NotFoundError(
-        "no node /dev/davinci<N>, and `npu-smi info -m` lists no device");
+    return NotFoundWords("fact-no-device");
   }
   for (const uint32_t id : *ids) found.add_ids(id);
   return found;
@@ -111,11 +110,10 @@ class ChipSession {
     if (answer.ok()) return answer;
     // Without ids, unsupported queries of several chips fold.
     const bool folds = absl::IsUnimplemented(answer.status());
-    const absl::Status status(
-        answer.status().code(),
+    const absl::Status status = InFront(
         absl::StrCat("`npu-smi ",
-                     folds ? absl::StrCat("info -t ", query) : line,
-                     "`: ", answer.status().message()));
+                     folds ? absl::StrCat("info -t ", query) : line, "`"),
+        answer.status());
     if (absl::IsDeadlineExceeded(status)) stopped_ = status;
     return status;
   }
@@ -128,11 +126,11 @@ class ChipSession {
     ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
     if (result.left_running) locks_->LeaveBehind(device_, result.pid);
     if (result.timed_out) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
+      return DeadlineWords("fact-no-answer-in",
+                           host_.budget->CutBy(result.elapsed));
     }
     if (result.output_cut) {
-      return absl::FailedPreconditionError("endless output");
+      return PreconditionWords("msg-step-endless-output");
     }
     const absl::Status failure = NpuSmiFailure(result);
     if (failure.ok()) return std::move(result.standard_output);
@@ -141,7 +139,7 @@ class ChipSession {
         absl::IsInvalidArgument(failure) ? absl::StatusCode::kUnimplemented
         : absl::IsNotFound(failure)      ? absl::StatusCode::kUnavailable
                                          : failure.code();
-    return absl::Status(code, failure.message());
+    return WithWords(absl::Status(code, ""), MessageWords(failure));
   }
 
   const std::string& npu_smi_;
@@ -150,7 +148,7 @@ class ChipSession {
   const HostAccess& host_;
   DeviceLocks* const locks_;
   DeviceLocks::Lock lock_;
-  // Not OK: no further query runs, for this reason.
+  // If not OK, no further query runs, for this reason.
   absl::Status stopped_;
 };
 
@@ -160,7 +158,7 @@ void AskChip(ChipSession chip, bool in_super_pod, DeviceFacts* facts) {
   SetFact(chip.Ask("board", ParseNpuSmiCompatibility, /*of_card=*/true),
           facts->mutable_compatibility());
   absl::StatusOr<HccsLinks> hccs = chip.Ask("hccs", ParseNpuSmiHccs);
-  // Some builds have this name for the query.
+  // Some builds use this name for the query.
   if (absl::IsUnimplemented(hccs.status())) {
     absl::StatusOr<HccsLinks> xlink = chip.Ask("xlink", ParseNpuSmiHccs);
     if (!absl::IsUnimplemented(xlink.status())) hccs = std::move(xlink);
@@ -277,10 +275,13 @@ absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
     return DeadlineWords("fact-no-answer", name,
                          host.budget->CutBy(result.elapsed));
   }
-  if (result.output_cut) return Unavailable(name, ": endless output");
+  if (result.output_cut) {
+    return InFront(name, UnavailableWords("msg-step-endless-output"));
+  }
   const absl::Status failure = NpuSmiFailure(result);
   if (failure.ok()) return std::move(result.standard_output);
-  return Unavailable(name, ": ", failure.message());
+  return WithWords(absl::UnavailableError(""),
+                   Worded("about", name, MessageWords(failure)));
 }
 
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,

@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -38,7 +39,7 @@ constexpr absl::string_view kTcpStates[] = {
 bool IsIpv6(absl::string_view table) { return absl::EndsWith(table, "6"); }
 
 absl::Status Malformed(absl::string_view line) {
-  return InvalidArgument("socket table: unexpected line ", QuotedText(line));
+  return InvalidWords("fact-socket-line", QuotedText(line));
 }
 
 // Converts an address's digits to text. The words are in the machine's byte
@@ -69,8 +70,7 @@ auto SortKey(const BoundSocket& socket, const PortSet& wide = PortSet()) {
 }
 
 absl::Status TooMany(size_t most) {
-  return ResourceExhausted("more than ", most,
-                           " different sockets in these ports");
+  return ExhaustedWords("fact-sockets-over", most);
 }
 
 uint32_t CountOf(const BoundSocket& socket) {
@@ -138,8 +138,8 @@ void TakeSocketsOf(uint32_t pid, const FileReader& files, Ownerless* wanted) {
   }
 }
 
-// Searches the processes until every inode has its owner. DeadlineExceeded:
-// `budget` was spent first.
+// Searches the processes until every inode has its owner. DeadlineExceeded if
+// `budget` was used up first.
 absl::Status FindOwners(const FileReader& files, const TimeBudget& budget,
                         std::vector<SocketLine>* found) {
   Ownerless wanted;
@@ -153,8 +153,7 @@ absl::Status FindOwners(const FileReader& files, const TimeBudget& budget,
     if (!absl::SimpleAtoi(name, &pid)) continue;
     if (wanted.empty()) return absl::OkStatus();
     if (budget.IsSpent()) {
-      return DeadlineExceeded("owners of sockets: not found within ",
-                              budget.HostDeadline());
+      return DeadlineWords("fact-owners-late", budget.HostDeadline());
     }
     TakeSocketsOf(pid, files, &wanted);
   }
@@ -178,7 +177,7 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
   SocketsFact::Sockets sockets;
   BoundSocket* last = nullptr;
   for (SocketLine& entry : *found) {
-    // This process has no listening port: its sockets lead to the controller.
+    // This process's sockets lead to the controller: it has no listening port.
     const bool is_ours = entry.socket.pid() == static_cast<uint32_t>(getpid());
     if (is_ours && entry.socket.state() != "LISTEN") continue;
     if (last != nullptr && IsConnection(entry.socket) &&

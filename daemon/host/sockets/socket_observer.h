@@ -39,7 +39,7 @@ inline constexpr int kMaxBoundSockets = 4096;
 SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
                         const TimeBudget& budget);
 
-// The same in another network namespace; missing if it cannot be entered.
+// The same in another network namespace; missing if that cannot be entered.
 SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
                           const FileReader& files, const PortSet& ports,
                           const TimeBudget& budget);
@@ -51,7 +51,7 @@ struct SocketLine {
   // The socket without its process. The address is "127.0.0.1" or "::1"; the
   // state "LISTEN", "ESTABLISHED", …, "state 7f" if unknown, "" for UDP.
   BoundSocket socket;
-  // 0: without a process, e.g. in TIME_WAIT.
+  // 0 if it has no process, e.g. in TIME_WAIT.
   uint64_t inode = 0;
 };
 

@@ -99,11 +99,14 @@ TEST_F(SocketObserverTest, KeepsSocketsWithoutVisibleOwner) {
   EXPECT_EQ(fact.value().sockets(1).pid(), 0u);
 }
 
-TEST_F(SocketObserverTest, GivesASharedSocketItsFirstOwner) {
+TEST_F(SocketObserverTest, GivesASharedSocketItsFirstOwnersPrintableName) {
   root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111));
   root_.Link("/proc/10/fd/3", "socket:[111]");
   root_.Link("/proc/11/fd/3", "socket:[111]");
-  EXPECT_EQ(Read().value().sockets(0).pid(), 10u);
+  root_.Write("/proc/10/comm", "\x1b[2J\xff\n");
+  const SocketsFact fact = Read();
+  EXPECT_EQ(fact.value().sockets(0).pid(), 10u);
+  EXPECT_EQ(fact.value().sockets(0).command(), "\\x1b[2J\\xff");
 }
 
 // clusterd's connection to the controller may have a port of the range.
@@ -119,13 +122,6 @@ TEST_F(SocketObserverTest, LeavesOutConnectionsOfThisProcess) {
   ASSERT_EQ(fact.value().sockets_size(), 2);
   EXPECT_EQ(fact.value().sockets(0).port(), 60001u);
   EXPECT_EQ(fact.value().sockets(1).port(), 60002u);
-}
-
-TEST_F(SocketObserverTest, MakesTheOwnersNamePrintable) {
-  root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111));
-  root_.Link("/proc/10/fd/3", "socket:[111]");
-  root_.Write("/proc/10/comm", "\x1b[2J\xff\n");
-  EXPECT_EQ(Read().value().sockets(0).command(), "\\x1b[2J\\xff");
 }
 
 TEST_F(SocketObserverTest, GivesAReasonWithoutATable) {
@@ -261,6 +257,60 @@ TEST(SocketObserverOnThisMachineTest, FindsAListenerOfThisProcess) {
   EXPECT_EQ(fact.value().sockets(0).pid(), static_cast<uint32_t>(child));
   EXPECT_EQ(fact.value().sockets(0).address(), "0.0.0.0");
   EXPECT_EQ(fact.value().sockets(0).state(), "LISTEN");
+}
+
+constexpr char kListening[] =
+    "   0: 0100007F:EA60 00000000:0000 0A 00000000:00000000 00:00000000 "
+    "00000000  1000        0 12345 1 0000000000000000 100 0 0 10 0 ";
+
+TEST(ParseSocketLineTest, ReadsAListeningSocket) {
+  const absl::StatusOr<SocketLine> socket = ParseSocketLine("tcp", kListening);
+  ASSERT_TRUE(socket.ok()) << socket.status();
+  EXPECT_EQ(socket->socket.address(), "127.0.0.1");
+  EXPECT_EQ(socket->socket.port(), 60000u);
+  EXPECT_EQ(socket->socket.state(), "LISTEN");
+  EXPECT_EQ(socket->inode, 12345u);
+  EXPECT_EQ(ParseSocketLine("udp", kListening)->socket.state(), "");
+  std::string line = kListening;
+  line.replace(line.find(" 0A "), 4, " 7F ");
+  EXPECT_EQ(ParseSocketLine("tcp", line)->socket.state(), "state 7f");
+  // A line of the other family.
+  EXPECT_EQ(ParseSocketLine("tcp6", kListening).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ParseSocketLineTest, ReadsAnIpv6Socket) {
+  const absl::StatusOr<SocketLine> socket = ParseSocketLine(
+      "tcp6",
+      "   0: 00000000000000000000000001000000:9753 "
+      "00000000000000000000000000000000:0000 01 00000000:00000000 00:00000000 "
+      "00000000     0        0 6483 1 0000000030ed5212 100 0 0 10 0");
+  ASSERT_TRUE(socket.ok()) << socket.status();
+  EXPECT_EQ(socket->socket.address(), "::1");
+  EXPECT_EQ(socket->socket.port(), 0x9753u);
+  EXPECT_EQ(socket->socket.state(), "ESTABLISHED");
+}
+
+TEST(ParseSocketLineTest, RejectsACutLine) {
+  const absl::string_view line = kListening;
+  for (size_t size = 0; size < 85; size += 5) {
+    EXPECT_FALSE(ParseSocketLine("tcp", line.substr(0, size)).ok())
+        << line.substr(0, size);
+  }
+}
+
+TEST(ParseSocketPortTest, ReadsThePortAlone) {
+  EXPECT_EQ(*ParseSocketPort(kListening), 60000u);
+}
+
+TEST(ParseSocketPortTest, QuotesWhatIsNoSocketLine) {
+  const absl::Status status =
+      ParseSocketPort("  sl  local_address rem_address   st").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("local_address"));
+  EXPECT_FALSE(ParseSocketPort("0: 0100007F:EA6").ok());
+  EXPECT_FALSE(ParseSocketPort("0: 0100007F").ok());
+  EXPECT_FALSE(ParseSocketPort("x: 0100007F:EA60").ok());
 }
 
 }  // namespace

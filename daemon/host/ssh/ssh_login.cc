@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
@@ -42,7 +43,7 @@ constexpr const char* kOptions[] = {"-n", "-T",
                                     "-o", "ControlMaster=no",
                                     "-o", "ControlPath=none",
                                     "-o", "LogLevel=ERROR"};
-// Prefix of a configuration, for an ssh to which these options mean more.
+// Goes before a configuration, for an ssh to which these options mean more.
 // IgnoreUnknown is for older ones that lack some.
 constexpr char kNoPrograms[] =
     "IgnoreUnknown ForkAfterAuthentication,KnownHostsCommand,RemoteCommand,"
@@ -159,7 +160,7 @@ absl::StatusOr<CommandResult> SshLogins::Run(
 absl::StatusOr<CommandResult> SshLogins::LogIn(
     const LoginTarget& target, HostKey key, const std::string& command) const {
   std::vector<std::string> words;
-  // Shorter than the deadline, so that ssh itself reports what it waits for.
+  // Shorter than the deadline, so that ssh itself reports what it waited for.
   const int64_t wait_s = std::max<int64_t>(
       1, absl::ToInt64Seconds(host_.budget->ForCommand() * 0.6));
   Append({"-o", absl::StrCat("ConnectTimeout=", wait_s)}, &words);
@@ -209,6 +210,7 @@ absl::StatusOr<SshLogins::Attempt> SshLogins::TryOnce(
   if (result.timed_out) {
     // If the host's time ended it, it proves nothing about the server.
     attempt.out_of_time = host_.budget->IsSpent();
+    login.set_no_answer(true);
     login.set_error(
         absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
     return attempt;
@@ -274,15 +276,15 @@ absl::StatusOr<std::string> SshLogins::ReadEnvironment(
   ASSIGN_OR_RETURN(CommandResult result,
                    LogInAsConfigured(target, "env", &stale_entry));
   if (result.timed_out) {
-    return DeadlineExceeded("`env` on this host: no answer in ",
-                            host_.budget->CutBy(result.elapsed));
+    return DeadlineWords("fact-env-no-answer",
+                         host_.budget->CutBy(result.elapsed));
   }
   if (result.exit_status == 0 && result.signal == 0) {
     return std::move(result.standard_output);
   }
   // Quotes only ssh's own text: the output of `env` may hold secrets.
-  return Unavailable("`env` on this host: status ", result.exit_status, " ",
-                     ParseLoginFailure(result.standard_error).error);
+  return UnavailableWords("fact-env-status", result.exit_status,
+                          ParseLoginFailure(result.standard_error).error);
 }
 
 std::vector<std::string> SshdConfig::AddressesOf(uint32_t port) const {

@@ -42,7 +42,7 @@ struct SshdConfig {
   std::vector<std::string> AddressesOf(uint32_t port) const;
 };
 
-// Skips other keywords; without a port the text is not valid.
+// Skips other keywords; a text without a port is not valid.
 SshdConfig ParseSshdConfig(absl::string_view text);
 
 // Reason for a failed login, from the standard error of `ssh`:
@@ -77,8 +77,8 @@ HostKeyPolicy ParseHostKeyPolicy(absl::string_view text);
 struct SshConfig {
   std::string text;
   // Keywords of removed lines that may change a user's own login: "Include",
-  // "ProxyJump". A Match on more than host and user, such as exec, is one; it
-  // and the lines after it apply to no host.
+  // "ProxyJump". "Match" is one of them if it tests more than host and user,
+  // such as exec; then it and the lines after it apply to no host.
   std::set<std::string> left_out;
 
   // Appends `other`; the first value of an option applies.

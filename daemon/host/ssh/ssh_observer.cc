@@ -35,7 +35,7 @@ constexpr int kMaxVariables = 64;
 constexpr size_t kMaxGreetingBytes = 8 << 10;
 
 absl::Status Refused(absl::string_view what, absl::string_view value) {
-  return InvalidArgument("question about ssh: ", what, " ", QuotedText(value));
+  return InvalidWords("fact-ssh-question", Term(what), QuotedText(value));
 }
 
 bool IsHostAddress(absl::string_view text) {
@@ -67,9 +67,9 @@ absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
       RunWithin(*host.budget, host.runner, "`sshd -T`", {sshd, "-T"}));
   SshdConfig config = ParseSshdConfig(result.standard_output);
   if (result.exit_status == 0 && !config.ports.empty()) return config;
-  return FailedPrecondition(
-      "`sshd -T`: ",
-      PrintableText(ParseLoginFailure(result.standard_error).error));
+  return InFront("`sshd -T`",
+                 absl::FailedPreconditionError(PrintableText(
+                     ParseLoginFailure(result.standard_error).error)));
 }
 
 // Without the user's home no key is found, and every login fails: the service's
@@ -176,7 +176,7 @@ class Answer {
     const SocketsFact sockets =
         ReadSockets(host_.files(), ports, *host_.budget);
     if (sockets.has_missing()) {
-      return Unavailable("who listens: ", sockets.missing().detail());
+      return UnavailableWords("fact-listeners", DetailOf(sockets.missing()));
     }
     const absl::StatusOr<SshdConfig> config = ReadSshdConfig(host_);
     for (const uint32_t each : wanted) {

@@ -33,7 +33,7 @@ absl::Status CheckSshQuestion(const SshQuestion& question);
 // through all of them. REQUIRES: self < count.
 std::vector<size_t> PeersToTry(size_t count, size_t self, uint64_t turn);
 
-// Returns whether an ssh server answers there within the deadline: it speaks
+// Returns whether an ssh server answers there within the deadline. It speaks
 // first, and some KiB of its text are read.
 bool GreetsAsSsh(Ipv4Address address, uint32_t port, absl::Duration deadline);
 
@@ -47,11 +47,11 @@ struct SshPlace {
   absl::Duration greeting_time = absl::Seconds(3);
 };
 
-// Missing as a whole: the question is refused, user or ssh does not exist, the
-// user's home is hidden from us, or sockets are unreadable. A server's
-// config_missing is NOT_QUERIED if its file is a container's. Its
-// listen_addresses are the open ones; without any, and once the job has begun,
-// sshd_config's. Logins beyond the host's time are omitted.
+// Missing as a whole if the question is refused, the user or ssh does not
+// exist, the user's home is hidden from us, or sockets are unreadable. A
+// server's config_missing is NOT_QUERIED if its file is a container's. Its
+// listen_addresses are the open ones; if there are none, and once the job has
+// begun, sshd_config's. Logins beyond the host's time are omitted.
 SshFact ReadSsh(const HostAccess& host, const SshQuestion& question,
                 const SshPlace& place);
 

@@ -351,6 +351,7 @@ TEST_F(ReadSshTest, LoginsForWhichThereWasNoTimeAreNotTold) {
   EXPECT_LE(fact.value().logins_size(), 2);
   for (const SshLogin& login : fact.value().logins()) {
     EXPECT_THAT(login.error(), HasSubstr("no answer in 10s"));
+    EXPECT_TRUE(login.no_answer());
   }
 }
 

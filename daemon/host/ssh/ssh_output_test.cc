@@ -1,11 +1,10 @@
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/host/ssh/ssh_login.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -16,9 +15,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 std::string Recorded(const std::string& name) {
-  std::ifstream file("tests/testdata/host/ssh/" + name);
-  EXPECT_TRUE(file.good()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
+  return TestData("tests/testdata/host/ssh/" + name);
 }
 
 TEST(KeepSafeLinesTest, KeepsWhatSaysWhereAndHowToLogIn) {

@@ -14,8 +14,7 @@
 #include "tests/sim/tool/driver.h"
 #include "tests/sim/tool/hccn_conf.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // Status, text and stream; the status is the low byte of the tool's code.
@@ -468,5 +467,4 @@ int RunTool950(const std::vector<std::string>& arguments,
   return answer->status;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

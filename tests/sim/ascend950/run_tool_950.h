@@ -43,8 +43,7 @@
 #include "tests/sim/tool/terminal.h"
 #include "tests/sim/tool/tool_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // Exit status of a command that is not modelled.
 inline constexpr int kNotModelled = 70;
@@ -53,7 +52,6 @@ inline constexpr int kNotModelled = 70;
 int RunTool950(const std::vector<std::string>& arguments,
                const ToolServer& server, Terminal* terminal);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_ASCEND950_RUN_TOOL_950_H_

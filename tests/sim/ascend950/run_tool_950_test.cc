@@ -8,12 +8,14 @@
 
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -54,6 +56,20 @@ class RunTool950Test : public ::testing::Test {
     return status;
   }
 
+  struct Case {
+    const char* line;
+    int status;
+    const char* out;
+    const char* err = "";
+  };
+  void Expect(const std::vector<Case>& cases) {
+    for (const Case& run : cases) {
+      EXPECT_EQ(Run(run.line), run.status) << run.line;
+      EXPECT_EQ(out_, run.out) << run.line;
+      EXPECT_EQ(err_, run.err) << run.line;
+    }
+  }
+
   std::string root_;
   std::string out_;
   std::string err_;
@@ -63,39 +79,29 @@ TEST_F(RunTool950Test, AnswersQueriesFromTheState) {
   State(
       "ip.0=10.20.0.17; mask.0=255.255.255.0; gateway.0=10.20.0.1; mtu.0=4200; "
       "netdetect.0=10.20.0.1; net_health.0=6; tls.0=1");
-  const struct {
-    const char* line;
-    const char* out;
-  } kCases[] = {
-      {"-g -ip -i 0 -d bond0", "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n"},
-      {"-g -gateway -i 0 -d bond0", "default gateway:10.20.0.1\n"},
-      {"-g -mtu -i 0 -d bond0", "mtu:4200\n"},
-      {"-g -netdetect -i 0", "netdetect addr: 10.20.0.1\n"},
-      {"-g -net_health -i 0", "net health status: Init\n"},
-      {"-g -link -i 0 -u 0 -p 4", "link status: UP\n"},
-      {"-g -cfg_recovery -i 0", "config status:NONE\n"},
-  };
-  for (const auto& test_case : kCases) {
-    EXPECT_EQ(Run(test_case.line), 0) << test_case.line;
-    EXPECT_EQ(out_, test_case.out);
-    EXPECT_EQ(err_, "");
-  }
+  Expect({{"-g -ip -i 0 -d bond0", 0,
+           "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n"},
+          {"-g -gateway -i 0 -d bond0", 0, "default gateway:10.20.0.1\n"},
+          {"-g -mtu -i 0 -d bond0", 0, "mtu:4200\n"},
+          {"-g -netdetect -i 0", 0, "netdetect addr: 10.20.0.1\n"},
+          {"-g -net_health -i 0", 0, "net health status: Init\n"},
+          {"-g -link -i 0 -u 0 -p 4", 0, "link status: UP\n"},
+          {"-g -cfg_recovery -i 0", 0, "config status:NONE\n"}});
   EXPECT_EQ(Run("-g -tls -i 0"), 0);
   EXPECT_THAT(out_, StartsWith("device 0, tls switch[1](0:disable, 1:enable)"));
 }
 
 TEST_F(RunTool950Test, SaysThatNothingIsPreset) {
-  EXPECT_EQ(Run("-g -ip -i 3 -d bond3"), 6);
-  EXPECT_EQ(err_, "Get ip failed, because no ip was preset there!\n");
-  EXPECT_EQ(Run("-g -gateway -i 3 -d bond3"), 5);
-  EXPECT_EQ(err_, "Get gateway failed, because no gateway was preset there!\n");
+  Expect({{"-g -ip -i 3 -d bond3", 6, "",
+           "Get ip failed, because no ip was preset there!\n"},
+          {"-g -gateway -i 3 -d bond3", 5, "",
+           "Get gateway failed, because no gateway was preset there!\n"}});
 }
 
 TEST_F(RunTool950Test, IsBusyAsOftenAsTold) {
   State("busy.0=1");
-  EXPECT_EQ(Run("-g -net_health -i 0"), 1);
-  EXPECT_EQ(out_, "hccn_tool is busy, please try again.\n");
-  EXPECT_EQ(err_, "");
+  Expect(
+      {{"-g -net_health -i 0", 1, "hccn_tool is busy, please try again.\n"}});
   EXPECT_EQ(Run("-g -net_health -i 0"), 0);
 }
 
@@ -152,11 +158,8 @@ TEST_F(RunTool950Test, KeepsNoAddressInTheFileUnderDhcp) {
 TEST_F(RunTool950Test, SaysThatTheFileWasNotWritten) {
   ASSERT_EQ(unlink((root_ + "/etc/hccn.conf").c_str()), 0);
   EXPECT_EQ(Run("-s -netdetect -i 0 -address 10.20.0.1"), 18);
-  EXPECT_EQ(err_,
-            "Cmd executed successfully, but persistent configuration "
-            "failed.\n");
-  EXPECT_EQ(Run("-g -netdetect -i 0"), 0);
-  EXPECT_EQ(out_, "netdetect addr: 10.20.0.1\n");
+  EXPECT_THAT(err_, HasSubstr("but persistent configuration"));
+  Expect({{"-g -netdetect -i 0", 0, "netdetect addr: 10.20.0.1\n"}});
 }
 
 TEST_F(RunTool950Test, SetsDetectAddressAndTlsSwitch) {
@@ -181,38 +184,27 @@ TEST_F(RunTool950Test, NamesBondAndLinesAfterTheSlot) {
 
 TEST_F(RunTool950Test, TurnsEveryEthPortDownWithoutLink) {
   State("ports.0=0/4/ETH/UP 1/5/ETH/UP 1/6/UB/UP; link.0=0");
-  EXPECT_EQ(Run("-g -link -i 0 -u 0 -p 4"), 0);
-  EXPECT_EQ(out_, "link status: DOWN\n");
-  EXPECT_EQ(Run("-g -link -i 0 -u 1 -p 5"), 0);
-  EXPECT_EQ(out_, "link status: DOWN\n");
-  EXPECT_EQ(Run("-g -link -i 0 -u 1 -p 6"), 0);
-  EXPECT_EQ(out_, "link status: UP\n");
+  Expect({{"-g -link -i 0 -u 0 -p 4", 0, "link status: DOWN\n"},
+          {"-g -link -i 0 -u 1 -p 5", 0, "link status: DOWN\n"},
+          {"-g -link -i 0 -u 1 -p 6", 0, "link status: UP\n"}});
   EXPECT_EQ(Run("-g -link -i 0 -u 7 -p 6"), 13);
   EXPECT_THAT(err_, StartsWith("target port is invalid, please check.\n"));
 }
 
-TEST_F(RunTool950Test, TellsWhetherAJobUsesTheDevice) {
-  State("process.1=1");
-  EXPECT_EQ(Run("-g -process -i 0"), 0);
-  EXPECT_EQ(out_, "device hccp process: not exist\n");
-  EXPECT_EQ(Run("-g -process -i 1"), 0);
-  EXPECT_EQ(out_, "device hccp process: exist\n");
-}
-
-TEST_F(RunTool950Test, PrintsWhatTheStateMakesItSay) {
-  State("say.0=0xdeadbeef");
-  EXPECT_EQ(Run("-g -net_health -i 0"), 0);
-  EXPECT_EQ(out_, "0xdeadbeef");
+TEST_F(RunTool950Test, TellsWhetherAJobUsesTheDeviceAndWhatItIsToldToSay) {
+  State("process.1=1; say.2=0xdeadbeef");
+  Expect({{"-g -process -i 0", 0, "device hccp process: not exist\n"},
+          {"-g -process -i 1", 0, "device hccp process: exist\n"},
+          {"-g -net_health -i 2", 0, "0xdeadbeef"}});
 }
 
 TEST_F(RunTool950Test, RefusesAGatewayOutsideTheSubnet) {
   Write("/etc/hccn.conf", "address_0=10.20.0.17\nnetmask_0=255.255.255.0\n");
-  EXPECT_EQ(Run("-s -gateway -i 0 -d bond0 -address 10.21.0.1"), 7);
-  EXPECT_EQ(err_,
-            "The segment of configured gateway doesn't match that of the "
-            "configured ip address!\n");
-  EXPECT_EQ(Run("-s -gateway -i 0 -d bond0 -address 10.20.0.1"), 0);
-  EXPECT_EQ(out_, "Cmd executed successfully!\n");
+  Expect({{"-s -gateway -i 0 -d bond0 -address 10.21.0.1", 7, "",
+           "The segment of configured gateway doesn't match that of the "
+           "configured ip address!\n"},
+          {"-s -gateway -i 0 -d bond0 -address 10.20.0.1", 0,
+           "Cmd executed successfully!\n"}});
   EXPECT_THAT(ReadConf(), HasSubstr("gateway_0=10.20.0.1\n"));
   EXPECT_EQ(Run("-g -gateway -i 0 -d bond0"), 0);
 }
@@ -221,21 +213,22 @@ TEST_F(RunTool950Test, TakesTheFilesValuesAtRecovery) {
   Write("/etc/hccn.conf",
         "address_2=10.20.0.19\nnetmask_2=255.255.255.0\nmtu_2=4200\n");
   EXPECT_EQ(Run("-s -cfg_recovery -i 2"), 0);
-  EXPECT_EQ(Run("-g -ip -i 2 -d bond2"), 0);
-  EXPECT_EQ(out_, "ipaddr:10.20.0.19\nnetmask:255.255.255.0\n");
-  EXPECT_EQ(Run("-g -cfg_recovery -i 2"), 0);
-  EXPECT_EQ(out_, "config status:SUCCESS\n");
+  Expect({{"-g -ip -i 2 -d bond2", 0,
+           "ipaddr:10.20.0.19\nnetmask:255.255.255.0\n"},
+          {"-g -cfg_recovery -i 2", 0, "config status:SUCCESS\n"}});
 }
 
 TEST_F(RunTool950Test, InsistsOnTheBondOfTheSlot) {
   State("bond.0=4");
-  EXPECT_EQ(Run("-g -ip -i 0 -d bond0"), 14);
-  EXPECT_THAT(err_, StartsWith("Bond device ID mismatch: name='bond0', "
-                               "expected 'bond4'.\n"));
-  EXPECT_EQ(Run("-g -ip -i 0 -d eth0"), 14);
-  EXPECT_THAT(err_, StartsWith("Command is only applicable to bond devices"));
-  EXPECT_EQ(Run("-g -ip -i 0"), 14);
-  EXPECT_THAT(err_, StartsWith("Device name is empty, expected 'bond4'."));
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"-d bond0",
+       "Bond device ID mismatch: name='bond0', expected 'bond4'.\n"},
+      {"-d eth0", "Command is only applicable to bond devices"},
+      {"", "Device name is empty, expected 'bond4'."}};
+  for (const auto& [device, said] : kRefused) {
+    EXPECT_EQ(Run(absl::StrCat("-g -ip -i 0 ", device)), 14);
+    EXPECT_THAT(err_, StartsWith(said));
+  }
 }
 
 TEST_F(RunTool950Test, RefusesTheClassicCommandLine) {
@@ -267,5 +260,4 @@ TEST_F(RunTool950Test, SaysInItsOwnWordsWhatItDoesNotModel) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -1,11 +1,14 @@
 #include "tests/sim/facts/healthy_facts.h"
 
+#include <cstdlib>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
 
 namespace clusterd {
 namespace {
@@ -17,9 +20,83 @@ constexpr int kMaxServersOfExample = 126;
 constexpr int kRails = 4;
 constexpr uint64_t kMtu = 1500;
 constexpr uint64_t kSpeedMbps = 200000;
-constexpr int kHccsPorts = 7;
 constexpr uint32_t kServersOfPod = 48;
-constexpr uint64_t kInitialNamespace = 4026531840;
+
+// What every healthy device tells.
+constexpr char kDevice[] = R"(
+  address { value {} }
+  net_health { value: NET_HEALTH_SUCCESS }
+  link { value: UP }
+  lldp { value { heard: true chassis_id: "6c:b1:58:00:00:01" peer: SWITCH } }
+  recovery { value: SUCCESS }
+  health { value { health: OK } }
+  memory_errors { value {} }
+  memory { value { used_mb: 3412 total_mb: 65536 } }
+  compatibility { value: "OK" }
+  hccs { value { ok: true lanes: [4, 4, 4, 4, 4, 4, 4] } }
+  priority_to_tc { value: "0,0,0,0,0,0,0,0" }
+  optical { value { present: true } }
+  link_history { value { ups: 1 downs: 0 } }
+  counter_rises { value { seconds: 300 } }
+  tls { value { source: "/etc/hccn.conf"
+                certificates { name: "pub" ends: "Mon Feb 19 03:19:21 2040 GMT"
+                               status: VALID } } })";
+
+// What every healthy host tells. It has Docker, whose interface HCCL takes
+// last; the limit of open files is Linux's own bound, fs.nr_open, which is
+// enough for any cluster here.
+constexpr char kHost[] = R"text(
+  elapsed_ms: 1
+  simulation: "healthy facts, in memory"
+  identity { kernel_release { value: "5.10.0" }
+             architecture { value: "aarch64" }
+             os_release { value: "Debian GNU/Linux 12 (bookworm)" } }
+  hccn_tool { path { value: "/usr/local/Ascend/driver/tools/hccn_tool" } }
+  device_ids { value { source: "/dev/davinci*" } }
+  hccn_conf { value { mode: 0644 } }
+  kernel { local_port_range { value: "32768-60999" }
+           neighbours_most { value: 1048576 }
+           neighbours_kept { value: 524288 }
+           network_namespace { value: 4026531840 }
+           initial_namespace { value: true } }
+  sockets { value {} }
+  npu_processes { value {} }
+  ufw { installed { value: true } active { value: false }
+        enabled_at_boot { value: false } allowed { value {} } }
+  firewalld { installed { value: true } active { value: false }
+              enabled_at_boot { value: false } allowed { value {} }
+              allowed_permanently { value {} } other_zones { value {} } }
+  versions { driver { value: "24.1.rc1" } firmware { value: "7.5.0.1.129" }
+             firmware_of_driver { value: "[7.0.0,7.5.99]" }
+             cann { value: "8.2.RC1" } }
+  drop_rules { value {} }
+  interfaces { value {
+    interfaces { name: "docker0" addresses: "172.17.0.1" }
+    interfaces { name: "eth0" up: true }
+    interfaces { name: "lo" addresses: "127.0.0.1" up: true } } }
+  own_name { value {} }
+  peer_names { value { names { answered: true } } }
+  directories { value {} }
+  device_owners { value {} }
+  memory { value { total_bytes: 1099511627776 available_bytes: 549755813888 } }
+  docker_running { value: true }
+  environment { value {} }
+  in_container { value: false }
+  open_files { value { limits { program: "slurmd" pid: 1032
+                                soft: 1048576 hard: 1048576 } } }
+  clock { value { ahead_at_least_ms: -3 ahead_at_most_ms: 4 } }
+  drift { value {} })text";
+
+class Unheard final : public google::protobuf::io::ErrorCollector {
+  void AddError(int, int, const std::string&) override {}
+};
+
+template <typename Message>
+const Message* Parsed(absl::string_view text) {
+  auto* const message = new Message;
+  Patch(text, message);
+  return message;
+}
 
 const ProductProfile& ProfileOf(absl::string_view product,
                                 absl::string_view mode) {
@@ -116,55 +193,30 @@ void FillPort(const ClusterSpec& spec, const ServerSpec& server,
 
 void FillDevice(const ClusterSpec& spec, const ServerSpec& server,
                 const DeviceSpec& planned, DeviceFacts* device) {
+  static const DeviceFacts* const healthy = Parsed<DeviceFacts>(kDevice);
+  *device = *healthy;
   device->set_id(planned.id());
-  auto* settings = device->mutable_address()->mutable_value();
   if (!planned.address().empty()) {
-    Ipv4Setting* setting = settings->add_settings();
+    Ipv4Setting* setting =
+        device->mutable_address()->mutable_value()->add_settings();
     setting->set_address(planned.address());
     setting->set_netmask(planned.netmask());
   }
   device->mutable_gateway()->set_value(planned.gateway());
   device->mutable_detect_address()->set_value(
       planned.detect_address().empty() ? "0.0.0.0" : planned.detect_address());
-  device->mutable_net_health()->set_value(NET_HEALTH_SUCCESS);
-  device->mutable_link()->set_value(LinkFact::UP);
   LldpNeighbour* neighbour = device->mutable_lldp()->mutable_value();
-  neighbour->set_heard(true);
-  neighbour->set_chassis_id("6c:b1:58:00:00:01");
   neighbour->set_port_id(absl::StrCat("400GE1/1/", planned.id() + 1));
   neighbour->set_system_name(absl::StrCat("leaf-", planned.id() % 4));
-  neighbour->set_peer(LldpNeighbour::SWITCH);
-  device->mutable_recovery()->set_value(RecoveryFact::SUCCESS);
-  device->mutable_health()->mutable_value()->set_health(ChipHealth::OK);
-  device->mutable_memory_errors()->mutable_value();
-  device->mutable_memory()->mutable_value()->set_used_mb(3412);
-  device->mutable_memory()->mutable_value()->set_total_mb(65536);
-  device->mutable_compatibility()->set_value("OK");
-  HccsLinks* hccs = device->mutable_hccs()->mutable_value();
-  hccs->set_ok(true);
-  for (int port = 0; port < kHccsPorts; ++port) hccs->add_lanes(4);
   const LosslessSpec& lossless = spec.lossless();
   device->mutable_pfc()->set_value(lossless.pfc().empty() ? "0,0,0,0,0,0,0,0"
                                                           : lossless.pfc());
   device->mutable_dscp_to_tc()->set_value(lossless.dscp_to_tc());
-  device->mutable_priority_to_tc()->set_value("0,0,0,0,0,0,0,0");
   device->mutable_roce_port()->set_value(
       lossless.roce_port() == 0 ? "auto" : absl::StrCat(lossless.roce_port()));
-  device->mutable_optical()->mutable_value()->set_present(true);
-  LinkHistoryFact::History* history =
-      device->mutable_link_history()->mutable_value();
-  history->set_ups(1);
-  history->set_downs(0);
-  device->mutable_counter_rises()->mutable_value()->set_seconds(300);
   device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
+  device->mutable_tls()->mutable_value()->set_enabled(spec.tls());
   FillPort(spec, server, device);
-  TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
-  tls->set_enabled(spec.tls());
-  tls->set_source("/etc/hccn.conf");
-  TlsCertificate* certificate = tls->add_certificates();
-  certificate->set_name("pub");
-  certificate->set_ends("Mon Feb 19 03:19:21 2040 GMT");
-  certificate->set_status(TlsCertificate::VALID);
 }
 
 void FillConf(const ClusterSpec& spec, const ServerSpec& server,
@@ -183,7 +235,6 @@ void FillConf(const ClusterSpec& spec, const ServerSpec& server,
     AddEntry("roce_port", device.id(), port == 0 ? "" : absl::StrCat(port),
              conf);
   }
-  conf->set_mode(0644);
 }
 
 void FillBoot(const std::string& value, PersistentValueFact* fact) {
@@ -200,7 +251,6 @@ void FillKernel(const ClusterSpec& spec, KernelFacts* kernel) {
                    spec.hccl().base_port() + spec.hccl().port_count() - 1);
   kernel->mutable_reserved_ports()->set_value(ports);
   FillBoot(ports, kernel->mutable_reserved_ports_at_boot());
-  kernel->mutable_local_port_range()->set_value("32768-60999");
   kernel->mutable_somaxconn()->set_value(spec.kernel().somaxconn());
   FillBoot(absl::StrCat(spec.kernel().somaxconn()),
            kernel->mutable_somaxconn_at_boot());
@@ -208,49 +258,16 @@ void FillKernel(const ClusterSpec& spec, KernelFacts* kernel) {
       spec.kernel().tcp_max_syn_backlog());
   FillBoot(absl::StrCat(spec.kernel().tcp_max_syn_backlog()),
            kernel->mutable_tcp_max_syn_backlog_at_boot());
-  kernel->mutable_neighbours_most()->set_value(1 << 20);
-  kernel->mutable_neighbours_kept()->set_value(1 << 19);
-  kernel->mutable_network_namespace()->set_value(kInitialNamespace);
-  kernel->mutable_initial_namespace()->set_value(true);
-}
-
-// A host with Docker, whose interface HCCL takes last.
-void FillNetwork(const ServerSpec& server, HostFacts* facts) {
-  const std::pair<const char*, std::string> interfaces[] = {
-      {"docker0", "172.17.0.1"},
-      {"eth0", server.address()},
-      {"lo", "127.0.0.1"}};
-  for (const auto& [name, address] : interfaces) {
-    HostInterface* const interface =
-        facts->mutable_interfaces()->mutable_value()->add_interfaces();
-    interface->set_name(name);
-    interface->add_addresses(address);
-    interface->set_up(absl::string_view(name) != "docker0");
-  }
-  facts->mutable_own_name()->mutable_value()->add_addresses(server.address());
-  NameOfPeer* const peer =
-      facts->mutable_peer_names()->mutable_value()->add_names();
-  peer->set_address(server.address());
-  peer->set_answered(true);
-  facts->mutable_directories()->mutable_value();
-  facts->mutable_device_owners()->mutable_value();
-  facts->mutable_memory()->mutable_value()->set_total_bytes(1ull << 40);
-  facts->mutable_memory()->mutable_value()->set_available_bytes(1ull << 39);
-  facts->mutable_docker_running()->set_value(true);
-  facts->mutable_environment()->mutable_value();
-  facts->mutable_in_container()->set_value(false);
-  OpenFilesLimit* const limit =
-      facts->mutable_open_files()->mutable_value()->add_limits();
-  limit->set_program("slurmd");
-  limit->set_pid(1032);
-  // Linux's own bound, fs.nr_open: enough for any cluster here.
-  limit->set_soft(1 << 20);
-  limit->set_hard(1 << 20);
-  facts->mutable_clock()->mutable_value()->set_ahead_at_least_ms(-3);
-  facts->mutable_clock()->mutable_value()->set_ahead_at_most_ms(4);
 }
 
 }  // namespace
+
+void Patch(absl::string_view text, google::protobuf::Message* message) {
+  Unheard collector;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  if (!parser.MergeFromString(std::string(text), message)) std::abort();
+}
 
 ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
                      int servers) {
@@ -259,19 +276,15 @@ ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
                                         ? std::vector<uint32_t>{1, 4}
                                         : profile.device_ids;
   ClusterSpec spec;
-  spec.set_version(1);
-  spec.set_name("test");
+  Patch(R"(version: 1 name: "test"
+           hccl { base_port: 60000 port_count: 32 }
+           kernel { somaxconn: 65535 tcp_max_syn_backlog: 65535
+                    persistent: true }
+           firewall: FIREWALL_DISABLED
+           deadlines { command_ms: 10000 host_ms: 30000 run_ms: 60000 })",
+        &spec);
   spec.set_product(profile.name);
   spec.set_mode(profile.mode);
-  spec.mutable_hccl()->set_base_port(60000);
-  spec.mutable_hccl()->set_port_count(32);
-  spec.mutable_kernel()->set_somaxconn(65535);
-  spec.mutable_kernel()->set_tcp_max_syn_backlog(65535);
-  spec.mutable_kernel()->set_persistent(true);
-  spec.set_firewall(FIREWALL_DISABLED);
-  spec.mutable_deadlines()->set_command_ms(10000);
-  spec.mutable_deadlines()->set_host_ms(30000);
-  spec.mutable_deadlines()->set_run_ms(60000);
   for (int s = 0; s < servers; ++s) {
     ServerSpec* server = spec.add_servers();
     server->set_host(absl::StrCat("server", s));
@@ -296,50 +309,30 @@ SuperPodPlace MakeSuperPodPlace(uint32_t server, uint32_t device) {
 }
 
 HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
+  static const HostFacts* const healthy = Parsed<HostFacts>(kHost);
   const ProductProfile& profile = ProfileOf(spec.product(), spec.mode());
-  HostFacts facts;
+  HostFacts facts = *healthy;
   facts.set_host(server.host());
-  facts.set_elapsed_ms(1);
-  facts.set_simulation("healthy facts, in memory");
   IdentityFacts* identity = facts.mutable_identity();
   identity->mutable_hostname()->set_value(server.host());
-  identity->mutable_kernel_release()->set_value("5.10.0");
   identity->mutable_boot_id()->set_value(absl::StrCat("boot-", server.host()));
   identity->mutable_machine_id()->set_value(server.host());
-  identity->mutable_architecture()->set_value("aarch64");
-  identity->mutable_os_release()->set_value("Debian GNU/Linux 12 (bookworm)");
   identity->mutable_npu_series()->set_value(
       profile.npu_series.empty() ? "A1" : profile.npu_series);
-  facts.mutable_hccn_tool()->mutable_path()->set_value(
-      "/usr/local/Ascend/driver/tools/hccn_tool");
   facts.mutable_hccn_tool()->set_generation(profile.generation);
-  DeviceIdsFact::Ids* ids = facts.mutable_device_ids()->mutable_value();
-  ids->set_source("/dev/davinci*");
   for (const DeviceSpec& device : server.devices()) {
-    ids->add_ids(device.id());
+    facts.mutable_device_ids()->mutable_value()->add_ids(device.id());
     FillDevice(spec, server, device, facts.add_devices());
   }
   FillConf(spec, server, facts.mutable_hccn_conf()->mutable_value());
   FillKernel(spec, facts.mutable_kernel());
-  facts.mutable_sockets()->mutable_value();
-  facts.mutable_npu_processes()->mutable_value();
-  for (FirewallFacts* firewall :
-       {facts.mutable_ufw(), facts.mutable_firewalld()}) {
-    firewall->mutable_installed()->set_value(true);
-    firewall->mutable_active()->set_value(false);
-    firewall->mutable_enabled_at_boot()->set_value(false);
-    firewall->mutable_allowed()->mutable_value();
-  }
-  facts.mutable_firewalld()->mutable_allowed_permanently()->mutable_value();
-  facts.mutable_versions()->mutable_driver()->set_value("24.1.rc1");
-  facts.mutable_versions()->mutable_firmware()->set_value("7.5.0.1.129");
-  facts.mutable_versions()->mutable_firmware_of_driver()->set_value(
-      "[7.0.0,7.5.99]");
-  facts.mutable_versions()->mutable_cann()->set_value("8.2.RC1");
-  facts.mutable_firewalld()->mutable_other_zones()->mutable_value();
-  facts.mutable_drop_rules()->mutable_value();
-  FillNetwork(server, &facts);
-  facts.mutable_drift()->mutable_value();
+  facts.mutable_interfaces()
+      ->mutable_value()
+      ->mutable_interfaces(1)
+      ->add_addresses(server.address());
+  facts.mutable_own_name()->mutable_value()->add_addresses(server.address());
+  facts.mutable_peer_names()->mutable_value()->mutable_names(0)->set_address(
+      server.address());
   facts.mutable_roots()->mutable_value()->add_hashes(
       absl::StrCat("sha256:", std::string(64, 'a')));
   *facts.mutable_controller_roots() = facts.roots().value();

@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
 #include "proto/spec.pb.h"
 
@@ -56,6 +57,10 @@ HostFacts MakeSilentHost(absl::string_view host, Missing::Reason reason,
 
 // Pointers to all, as Judge takes them. `facts` must outlive them.
 std::vector<const HostFacts*> Pointers(const std::vector<HostFacts>& facts);
+
+// Merges a text of the message's fields into it; a fact that is a value becomes
+// missing where the text says so. REQUIRES: it can be parsed.
+void Patch(absl::string_view text, google::protobuf::Message* message);
 
 }  // namespace clusterd
 

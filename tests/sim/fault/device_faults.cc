@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -13,8 +14,7 @@
 #include "tests/sim/tool/device_values.h"
 #include "tests/sim/tool/hccn_conf.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr const char* kHealthNames[] = {
@@ -67,6 +67,14 @@ Act Store(const std::string& name, const std::string& conf_key) {
   };
 }
 Act Live(const std::string& name) { return Store(name, ""); }
+
+// What `convert` makes of the value, as that state of the device.
+Act Keep(const std::string& name,
+         const std::function<std::string(const std::string&)>& convert) {
+  return [=](const HostFolder& folder, int device, const std::string& value) {
+    return SetState(folder, DeviceKey(name, device), convert(value));
+  };
+}
 
 absl::Status ApplyLldp(const HostFolder& folder, int device,
                        const std::string& value) {
@@ -146,19 +154,14 @@ std::vector<FaultRow> ConditionRows() {
       OfDevice(
           "link", "UP|DOWN", "physical link", {"DOWN", "link", FAIL},
           OneOf({"UP", "DOWN"}),
-          [](const HostFolder& folder, int device, const std::string& value) {
-            return SetState(folder, DeviceKey("link", device),
-                            value == "UP" ? "1" : "0");
-          }),
+          Keep("link", [](auto& value) { return value == "UP" ? "1" : "0"; })),
       OfDevice(
           "net_health", absl::StrCat("0-9|", absl::StrJoin(kHealthNames, "|")),
           "result of the device's own check",
           {"ReceiveTimeout", "net-health", FAIL},
           [](const std::string& value) { return HealthCode(value) >= 0; },
-          [](const HostFolder& folder, int device, const std::string& value) {
-            return SetState(folder, DeviceKey("net_health", device),
-                            absl::StrCat(HealthCode(value)));
-          }),
+          Keep("net_health",
+               [](auto& value) { return absl::StrCat(HealthCode(value)); })),
       OfDevice(
           "lldp", "none|npu|long|SWITCH[/PORT]",
           "neighbour: nothing, another NPU, an answer over 1999 bytes, or this "
@@ -170,10 +173,7 @@ std::vector<FaultRow> ConditionRows() {
           {"1", "tls-uniform", FAIL}, OneOf({"0", "1", "absent"}), ApplyTls),
       OfDevice("gone", "1", "the driver does not know the device any more",
                {"1", "device-count", FAIL}, OneOf({"1"}),
-               [](const HostFolder& folder, int device, const std::string&) {
-                 return SetState(folder, DeviceKey("health", device),
-                                 "0xffffffff");
-               }),
+               Keep("health", [](auto&) { return "0xffffffff"; })),
       OfDevice(
           "process", "NAME", "a process of that name uses the device",
           {"python3", "device-idle", WARN},
@@ -280,10 +280,8 @@ std::vector<FaultRow> ToolRows() {
           [](const std::string& value) {
             return value == "always" || IsNumber(value);
           },
-          [](const HostFolder& folder, int device, const std::string& value) {
-            return SetState(folder, DeviceKey("busy", device),
-                            value == "always" ? "-1" : value);
-          }),
+          Keep("busy",
+               [](auto& value) { return value == "always" ? "-1" : value; })),
       OfDevice("answer", "TEXT", "what hccn_tool prints instead of any answer",
                {"0xdeadbeef", "hccn-tool", UNKNOWN}, IsAnything, Live("say")),
       OfServer(
@@ -374,5 +372,4 @@ std::vector<FaultRow> DeviceRows() {
   return all;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

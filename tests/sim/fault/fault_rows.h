@@ -11,8 +11,7 @@
 #include "tests/sim/fault.h"
 #include "tests/sim/host_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 using Valid = std::function<bool(const std::string&)>;
 using Act = std::function<absl::Status(const HostFolder&, int device,
@@ -51,7 +50,6 @@ std::vector<FaultRow> ServerRows();
 
 const std::vector<FaultRow>& FaultRows();
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_FAULT_FAULT_ROWS_H_

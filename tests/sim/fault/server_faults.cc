@@ -11,8 +11,7 @@
 #include "tests/sim/fault/fault_rows.h"
 #include "tests/sim/fault/simulated_process.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr char kHccnConf[] = "etc/hccn.conf";
@@ -372,5 +371,4 @@ std::vector<FaultRow> ServerRows() {
   return all;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

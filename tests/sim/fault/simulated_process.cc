@@ -21,8 +21,7 @@
 
 extern char** environ;
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // Descriptors that the caller may have passed on, e.g. a shell's pipe.
@@ -142,5 +141,4 @@ absl::Status RunHere(const std::vector<std::string>& argv) {
                               : absl::StrCat("status ", WEXITSTATUS(status))));
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

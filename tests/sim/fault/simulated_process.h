@@ -10,8 +10,7 @@
 #include "absl/status/status.h"
 #include "tests/sim/host_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // Returns once the process listens on the TCP port of every address; otherwise
 // the error of errno.
@@ -26,7 +25,6 @@ absl::Status StartDeviceUser(const HostFolder& server, int device,
 // output, if it does not end with 0.
 absl::Status RunHere(const std::vector<std::string>& argv);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_FAULT_SIMULATED_PROCESS_H_

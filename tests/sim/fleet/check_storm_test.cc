@@ -114,11 +114,10 @@ TEST_P(CheckStormTest, IsTwoRunsAndEveryCallIsAnswered) {
   const std::string first = calls.front()->Finish();
   std::map<std::string, int> later;
   for (int i = 1; i < kCalls; ++i) ++later[calls[i]->Finish()];
-  const auto runs = controller.history().List({});
-  ASSERT_TRUE(runs.ok()) << runs.status();
-  ASSERT_EQ(runs->entries_size(), 2);
-  EXPECT_EQ(runs->entries(1).id(), first);
-  EXPECT_THAT(later, ElementsAre(Pair(runs->entries(0).id(), kCalls - 1)));
+  const auto runs = controller.history().List({}).value();
+  ASSERT_EQ(runs.entries_size(), 2);
+  EXPECT_EQ(runs.entries(1).id(), first);
+  EXPECT_THAT(later, ElementsAre(Pair(runs.entries(0).id(), kCalls - 1)));
 }
 
 // A call of one user takes none of the places of its runs.

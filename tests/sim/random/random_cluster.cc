@@ -13,8 +13,6 @@
 #include "config/rules/catalogue.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
-#include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/text_format.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/random/rows.h"
 
@@ -194,10 +192,6 @@ void PlanAndMakeFacts(const RandomOptions& options, RandomCluster& cluster) {
   if (direct) CableDirectly(cluster);
 }
 
-class Unheard final : public google::protobuf::io::ErrorCollector {
-  void AddError(int, int, const std::string&) override {}
-};
-
 // True if both faults disturb each other on one host.
 bool Disturb(const PlacedFault& fault, const FaultKind& kind, int device) {
   if (fault.kind->alone || kind.alone) return true;
@@ -325,13 +319,6 @@ std::string Describe(const RandomCluster& cluster) {
                       cluster.spec.mode(), ", ", cluster.spec.servers_size(),
                       " servers; ", absl::StrJoin(cluster.variations, ", "),
                       "; ", absl::StrJoin(faults, ", "));
-}
-
-void Patch(absl::string_view text, google::protobuf::Message* message) {
-  Unheard collector;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&collector);
-  if (!parser.MergeFromString(std::string(text), message)) std::abort();
 }
 
 void RemoveFromConf(HostFacts& host, absl::string_view key, uint32_t device) {

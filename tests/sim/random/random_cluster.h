@@ -26,6 +26,7 @@
 #include "proto/finding.pb.h"
 #include "proto/job.pb.h"
 #include "proto/spec.pb.h"
+#include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
 
@@ -124,10 +125,6 @@ std::vector<std::string> Misjudged(const RandomCluster& cluster,
 
 // "seed 7: atlas-a2, 12 servers; tls-absent, dhcp; link at server3 device 2".
 std::string Describe(const RandomCluster& cluster);
-
-// Merges a text of the message's fields into it; a fact that is a value becomes
-// missing where the text says so. REQUIRES: it can be parsed.
-void Patch(absl::string_view text, google::protobuf::Message* message);
 
 // Removes the host's lines of the key for the device from hccn.conf.
 void RemoveFromConf(HostFacts& host, absl::string_view key, uint32_t device);

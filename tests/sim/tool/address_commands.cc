@@ -11,8 +11,7 @@
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // Two links make one port on boards with several.
@@ -145,15 +144,12 @@ Outcome SetAddress(ToolContext& context, const Arguments& arguments) {
 
 Outcome GetIpv6Address(ToolContext& context, const Arguments&) {
   if (Is9000(context.product())) return failures::NoIpv6();
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskUnlisted()) return failure;
   const auto address = context.driver->Value("ip6", context.device);
   if (!address) return failures::NoAddress();
-  context.terminal->Out(absl::StrCat(
-      "ipv6_address:", *address, "\nprefix_length:",
-      context.driver->Value("prefix", context.device).value_or("64"), "\n"));
-  return std::nullopt;
+  return context.Print(
+      absl::StrCat("ipv6_address:", *address,
+                   "\nprefix_length:", context.Value("prefix", "64"), "\n"));
 }
 
 Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
@@ -172,14 +168,12 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
   // A prefix that is not a number counts as 0, and its text is stored.
   const int length = atoi(prefix.c_str());
   if (length < 0 || length > 128) return failures::WrongParameters();
-  Driver& driver = *context.driver;
-  if (driver.Number("mtu", context.device).value_or(kMinIpv6Mtu) <
-      kMinIpv6Mtu) {
+  if (context.Number("mtu", kMinIpv6Mtu) < kMinIpv6Mtu) {
     return failures::MtuTooSmallForIpv6();
   }
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
-  driver.Change("ip6", context.device, address);
-  driver.Change("prefix", context.device, absl::StrCat(length));
+  if (Outcome failure = context.AskToChange()) return failure;
+  context.Change("ip6", address);
+  context.Change("prefix", absl::StrCat(length));
   if (Outcome failure =
           context.conf->Write(context.Key("IPv6address"), address)) {
     return failure;
@@ -189,14 +183,11 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
 
 Outcome GetGateway(ToolContext& context, const Arguments&) {
   Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetGateway, context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.Ask(Mailbox::kGetGateway)) return failure;
   const auto gateway = driver.Value("gateway", context.device);
   if (!gateway || gateway->empty()) return failures::NoGateway();
-  context.terminal->Out(absl::StrCat("default gateway:", *gateway,
-                                     ", Iface:eth", context.device, "\n"));
-  return std::nullopt;
+  return context.Print(absl::StrCat("default gateway:", *gateway, ", Iface:eth",
+                                    context.device, "\n"));
 }
 
 Outcome SetGateway(ToolContext& context, const Arguments& arguments) {
@@ -215,7 +206,7 @@ Outcome SetGateway(ToolContext& context, const Arguments& arguments) {
   if (!value) return failures::InvalidAddress();
   if (!SameSubnet(*value, address, mask)) return failures::GatewayOutside();
   Driver& driver = *context.driver;
-  const std::string live = driver.Value("gateway", context.device).value_or("");
+  const std::string live = context.Value("gateway");
   int others = -1;
   if (Outcome failure = SyncStoredGateway(context, live, &others)) {
     return failure;
@@ -244,29 +235,25 @@ Outcome AcquireLease(ToolContext& context, const Arguments& arguments) {
       return failures::WrongParameters();
     }
   }
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  if (Outcome failure = context.AskToChange()) return failure;
   const std::vector<std::string> lease =
-      absl::StrSplit(driver.Value("lease", context.device).value_or(""), ' ');
+      absl::StrSplit(context.Value("lease"), ' ');
   const bool is_given = lease.size() == 2;
   context.terminal->Out(absl::StrCat(
       "device:", context.device, ":",
       is_given ? "setting " + lease[0] + ", lease time 3600" : "no lease",
       "\n"));
   if (!is_given) return failures::CommandFailed();
-  driver.Change("ip", context.device, lease[0]);
-  driver.Change("mask", context.device, lease[1]);
+  context.Change("ip", lease[0]);
+  context.Change("mask", lease[1]);
   return context.conf->Write(context.Key("udhcpc_enable"), "on");
 }
 
 // It is not known whether the device keeps its address.
 Outcome ReleaseLease(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   context.terminal->Out(absl::StrCat("device:", context.device, ":\n"));
   return context.conf->Remove(context.Key("udhcpc_enable"));
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

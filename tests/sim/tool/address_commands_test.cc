@@ -10,8 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -180,5 +179,4 @@ TEST(HccnConfWriteTest, ReaderWithoutTheLockMayFindTheFileEmpty) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -9,8 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/sim/tool/device_values.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr uint32_t kNoAddress = 0xffffffff;
@@ -147,23 +146,20 @@ Outcome CheckNewAddress(ToolContext& context, const std::string& address,
 Outcome ApplyAddress(ToolContext& context, const std::string& address,
                      const std::string& netmask) {
   Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  if (Outcome failure = context.AskToChange()) return failure;
   if (Outcome failure = driver.CallLibrary("set_ip", context.device)) {
     return failure;
   }
-  driver.Change("ip", context.device, address);
-  driver.Change("mask", context.device, netmask);
+  context.Change("ip", address);
+  context.Change("mask", netmask);
   DropUnreachable(context);
   return std::nullopt;
 }
 
 Outcome ApplyGateway(ToolContext& context, const std::string& gateway) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
-  if (Outcome failure = driver.Ask(Mailbox::kSetGateway, context.device)) {
-    return failure;
-  }
-  driver.Change("gateway", context.device, gateway);
+  if (Outcome failure = context.AskToChange()) return failure;
+  if (Outcome failure = context.Ask(Mailbox::kSetGateway)) return failure;
+  context.Change("gateway", gateway);
   return std::nullopt;
 }
 
@@ -193,8 +189,7 @@ Outcome ReadDeviceAddress(ToolContext& context, const Failure& if_none,
     return failure;
   }
   *address = LooseIpv4(*own);
-  *mask =
-      LooseIpv4(driver.Value("mask", context.device).value_or("255.255.255.0"));
+  *mask = LooseIpv4(context.Value("mask", "255.255.255.0"));
   return std::nullopt;
 }
 
@@ -262,10 +257,8 @@ Outcome DropForeignRoutes(ToolContext& context, uint32_t address,
 
 Outcome ChangeAndStore(ToolContext& context, const std::string& name,
                        const std::string& conf_key, const std::string& value) {
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
-  context.driver->Change(name, context.device, value);
+  if (Outcome failure = context.AskToChange()) return failure;
+  context.Change(name, value);
   return context.conf->Write(context.Key(conf_key), value);
 }
 
@@ -276,5 +269,4 @@ bool AskYes(ToolContext& context, const std::string& question) {
   return answer == "y\n" || answer == "Y\n";
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

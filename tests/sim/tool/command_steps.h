@@ -9,8 +9,7 @@
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/failure.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // Longest text that the tool takes for an address; its buffer holds one more. A
 // longer one ends in Generic(1), before anything is checked.
@@ -89,7 +88,6 @@ Outcome ChangeAndStore(ToolContext& context, const std::string& name,
 // True if the next line of input is exactly "y" or "Y".
 bool AskYes(ToolContext& context, const std::string& question);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_COMMAND_STEPS_H_

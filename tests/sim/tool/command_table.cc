@@ -1,8 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/sim/tool/commands.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 CommandForm Query(Outcome (*run)(ToolContext&, const Arguments&)) {
@@ -169,5 +168,4 @@ std::string ToolUsage() {
   return text;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

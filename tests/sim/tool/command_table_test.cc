@@ -2,8 +2,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/tool/commands.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -32,5 +31,4 @@ TEST(ToolUsageTest, NamesEveryCommand) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

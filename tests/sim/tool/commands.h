@@ -3,6 +3,7 @@
 #ifndef TESTS_SIM_TOOL_COMMANDS_H_
 #define TESTS_SIM_TOOL_COMMANDS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,7 @@
 #include "tests/sim/tool/product.h"
 #include "tests/sim/tool/tool_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // The context of one command.
 struct ToolContext {
@@ -24,6 +24,25 @@ struct ToolContext {
   int device = -1;
 
   const Product& product() const { return driver->product(); }
+  // Prints the data of a success.
+  Outcome Print(const std::string& text) const {
+    terminal->Out(text);
+    return std::nullopt;
+  }
+  // The driver's, of the device.
+  Outcome Ask(Mailbox call) const { return driver->Ask(call, device); }
+  Outcome AskUnlisted() const { return driver->AskUnlisted(device); }
+  Outcome AskToChange() const { return driver->AskToChange(device); }
+  std::string Value(const std::string& name,
+                    const std::string& otherwise = "") const {
+    return driver->Value(name, device).value_or(otherwise);
+  }
+  long Number(const std::string& name, long otherwise) const {
+    return driver->Number(name, device).value_or(otherwise);
+  }
+  void Change(const std::string& name, const std::string& value) const {
+    driver->Change(name, device, value);
+  }
   std::string Key(const std::string& name) const {
     return name + "_" + std::to_string(device);
   }
@@ -139,7 +158,6 @@ const CommandEntry* FindCommand(const std::string& name, bool all_devices,
 // The output of `-h`.
 std::string ToolUsage();
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_COMMANDS_H_

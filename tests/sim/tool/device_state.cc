@@ -5,8 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 std::string Escape(const std::string& value) {
@@ -140,5 +139,4 @@ bool StateFile::Update(const std::function<void(DeviceState&)>& change) const {
   }) == LockedFile::Edited::kYes;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

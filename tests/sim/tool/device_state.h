@@ -19,8 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "tests/sim/tool/locked_file.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // A value type.
 class DeviceState {
@@ -64,7 +63,6 @@ class StateFile {
   std::shared_ptr<const LockedFile> file_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_DEVICE_STATE_H_

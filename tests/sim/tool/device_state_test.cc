@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,8 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::Optional;
@@ -105,5 +103,4 @@ TEST(StateFileTest, ConcurrentChangesAreAllKept) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

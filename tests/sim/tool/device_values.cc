@@ -16,8 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 std::optional<uint32_t> StrictIpv4(const std::string& text) {
   in_addr address;
@@ -252,5 +251,4 @@ bool IsBandwidthShare(const std::string& text) {
       text, [](const std::string& value) { return IsNumberIn(value, 0, 100); });
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -9,8 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // Takes only four decimal parts without leading zeros.
 std::optional<uint32_t> StrictIpv4(const std::string& text);
@@ -71,7 +70,6 @@ bool IsMemoryReserve(const std::string& text);
 bool IsTsaMap(const std::string& text);
 bool IsBandwidthShare(const std::string& text);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_DEVICE_VALUES_H_

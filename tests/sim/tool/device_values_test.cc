@@ -3,8 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::Optional;
@@ -36,23 +35,19 @@ TEST(IsContiguousMaskTest, RefusesHoles) {
 }
 
 TEST(IsMtuTest, HasBothEnds) {
-  EXPECT_TRUE(IsMtu("68"));
-  EXPECT_TRUE(IsMtu("9702"));
-  EXPECT_FALSE(IsMtu("67"));
-  EXPECT_FALSE(IsMtu("9703"));
-  EXPECT_FALSE(IsMtu(""));
-  EXPECT_FALSE(IsMtu("1500x"));
-  EXPECT_FALSE(IsMtu("00000000001500"));
+  for (const char* good : {"68", "9702"}) EXPECT_TRUE(IsMtu(good)) << good;
+  for (const char* bad : {"67", "9703", "", "1500x", "00000000001500"}) {
+    EXPECT_FALSE(IsMtu(bad)) << bad;
+  }
 }
 
 TEST(IsMacAddressTest, TakesSixPairsOfOneStation) {
   EXPECT_TRUE(IsMacAddress("6c:b1:58:00:00:aa"));
-  EXPECT_FALSE(IsMacAddress("6c:b1:58:00:00"));
-  EXPECT_FALSE(IsMacAddress("6c:b1:58:00:00:aa:bb"));
-  EXPECT_FALSE(IsMacAddress("6c-b1-58-00-00-aa"));
-  EXPECT_FALSE(IsMacAddress("6c:b1:58:00:00:zz"));
-  EXPECT_FALSE(IsMacAddress("ff:ff:ff:ff:ff:ff"));
-  EXPECT_FALSE(IsMacAddress("00:00:00:00:00:00"));
+  for (const char* bad :
+       {"6c:b1:58:00:00", "6c:b1:58:00:00:aa:bb", "6c-b1-58-00-00-aa",
+        "6c:b1:58:00:00:zz", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"}) {
+    EXPECT_FALSE(IsMacAddress(bad)) << bad;
+  }
 }
 
 TEST(ReadPfcBitmapTest, StopsAtTheFirstMistake) {
@@ -76,5 +71,4 @@ TEST(PortListTextTest, TakesARangeOrAListOfTheRightLength) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

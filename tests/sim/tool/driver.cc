@@ -13,8 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // Return codes of the vendor's driver library.
@@ -201,5 +200,4 @@ int Driver::retry_ms() const {
   return static_cast<int>(state_.Number("retry.ms").value_or(kDefaultRetryMs));
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

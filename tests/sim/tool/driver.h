@@ -15,8 +15,7 @@
 #include "tests/sim/tool/failure.h"
 #include "tests/sim/tool/product.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // Mailbox numbers, as far as records of the vendor's tool show them.
 enum class Mailbox {
@@ -86,7 +85,6 @@ class Driver {
   Product product_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_DRIVER_H_

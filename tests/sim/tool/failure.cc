@@ -1,7 +1,6 @@
 #include "tests/sim/tool/failure.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace failures {
 namespace {
 
@@ -164,5 +163,4 @@ Failure Generic(int status) { return OnStderr(status, "Cmd execute failed!"); }
 Failure Silent(int status) { return OnStderr(status, ""); }
 
 }  // namespace failures
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

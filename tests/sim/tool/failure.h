@@ -8,8 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct Failure {
   int status = 1;
@@ -79,7 +78,6 @@ Failure Generic(int status);
 Failure Silent(int status);
 
 }  // namespace failures
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_FAILURE_H_

@@ -5,8 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // The tool ignores a line shorter than this.
@@ -142,5 +141,4 @@ Outcome HccnConf::ReadToChange(std::string* text) const {
   return unwritable ? Outcome(failures::ConfUnreadable()) : failure;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -19,8 +19,7 @@
 #include "tests/sim/tool/failure.h"
 #include "tests/sim/tool/locked_file.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 class HccnConf {
  public:
@@ -70,7 +69,6 @@ class HccnConf {
 void ForEachConfLine(const std::string& text,
                      const std::function<void(const std::string&)>& visit);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_HCCN_CONF_H_

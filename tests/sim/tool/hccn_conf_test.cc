@@ -7,14 +7,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::Optional;
@@ -80,45 +80,48 @@ TEST_F(HccnConfTest, WriteFollowsASymlink) {
   EXPECT_TRUE(std::filesystem::is_symlink(link));
 }
 
-TEST_F(HccnConfTest, WriteJoinsALastLineWithoutNewline) {
-  const HccnConf conf = With("mtu_1=1500");
-  EXPECT_EQ(conf.Write("mtu_0", "9000"), std::nullopt);
-  EXPECT_EQ(Text(), "mtu_1=1500mtu_0=9000\n");
-  EXPECT_EQ(ValueOf(conf, "mtu_0"), std::nullopt);
-}
-
-TEST_F(HccnConfTest, LongLineCountsAsSeveral) {
+TEST_F(HccnConfTest, WriteAndRemoveLeaveTheOtherLines) {
   const std::string junk(HccnConf::kMaxLineBytes, 'z');
-  const HccnConf conf = With(junk + "mtu_0=7\nmtu_1=8\n");
-  EXPECT_THAT(ValueOf(conf, "mtu_0"), Optional(std::string("7")));
-  EXPECT_EQ(conf.Write("mtu_0", "9"), std::nullopt);
-  EXPECT_EQ(Text(), junk + "mtu_1=8\nmtu_0=9\n");
-}
-
-TEST_F(HccnConfTest, RemoveContainingTakesTheTextAnywhere) {
-  const HccnConf conf =
-      With("gateway_0=1\nIPv6gateway_0=2\n# gateway_0=3\ngateway_00=4\n");
-  EXPECT_EQ(conf.RemoveContaining("gateway_0="), std::nullopt);
-  EXPECT_EQ(Text(), "gateway_00=4\n");
-}
-
-TEST_F(HccnConfTest, WriteLosesWhatFollowsAZeroByte) {
-  const HccnConf conf = With(std::string("a_0=1\nx\0y\nb_0=2\n", 16));
-  EXPECT_EQ(conf.Write("mtu_0", "1500"), std::nullopt);
-  EXPECT_EQ(Text(), "a_0=1\nxb_0=2\nmtu_0=1500\n");
-}
-
-TEST_F(HccnConfTest, AppendReplacesTheFirstLineThatHoldsAllParts) {
-  const HccnConf conf = With("arp_1=-i eth1 a \narp_0=-i eth1 a \n");
-  EXPECT_EQ(conf.Append("new", {"arp_0=", "a "}), std::nullopt);
-  EXPECT_EQ(conf.Append("new"), std::nullopt);
-  EXPECT_EQ(Text(), "arp_1=-i eth1 a \nnew\nnew\n");
-}
-
-TEST_F(HccnConfTest, RemoveTakesExactlyItsKey) {
-  const HccnConf conf = With("a_0=1\na_00=2\nxa_0=3\n");
-  EXPECT_EQ(conf.Remove("a_0"), std::nullopt);
-  EXPECT_EQ(Text(), "a_00=2\nxa_0=3\n");
+  const auto writes_mtu = [](const HccnConf& conf) {
+    return conf.Write("mtu_0", "9000");
+  };
+  const struct {
+    const char* name;
+    std::string before;
+    std::function<Outcome(const HccnConf&)> edit;
+    std::string after;
+  } kCases[] = {
+      {"WriteJoinsALastLineWithoutNewline", "mtu_1=1500", writes_mtu,
+       "mtu_1=1500mtu_0=9000\n"},
+      {"LongLineCountsAsSeveral", junk + "mtu_0=7\nmtu_1=8\n", writes_mtu,
+       junk + "mtu_1=8\nmtu_0=9000\n"},
+      {"WriteLosesWhatFollowsAZeroByte",
+       std::string("a_0=1\nx\0y\nb_0=2\n", 16), writes_mtu,
+       "a_0=1\nxb_0=2\nmtu_0=9000\n"},
+      {"RemoveContainingTakesTheTextAnywhere",
+       "gateway_0=1\nIPv6gateway_0=2\n# gateway_0=3\ngateway_00=4\n",
+       [](const HccnConf& conf) { return conf.RemoveContaining("gateway_0="); },
+       "gateway_00=4\n"},
+      {"RemoveTakesExactlyItsKey", "a_0=1\na_00=2\nxa_0=3\n",
+       [](const HccnConf& conf) { return conf.Remove("a_0"); },
+       "a_00=2\nxa_0=3\n"},
+      {"AppendReplacesTheFirstLineThatHoldsAllParts",
+       "arp_1=-i eth1 a \narp_0=-i eth1 a \n",
+       [](const HccnConf& conf) {
+         return conf.Append("new", {"arp_0=", "a "});
+       },
+       "arp_1=-i eth1 a \nnew\n"},
+      {"AppendAddsALine", "arp_1=-i eth1 a \nnew\n",
+       [](const HccnConf& conf) { return conf.Append("new"); },
+       "arp_1=-i eth1 a \nnew\nnew\n"}};
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(each.edit(With(each.before)), std::nullopt);
+    EXPECT_EQ(Text(), each.after);
+  }
+  EXPECT_THAT(ValueOf(With(junk + "mtu_0=7\n"), "mtu_0"),
+              Optional(std::string("7")));
+  EXPECT_EQ(ValueOf(With("mtu_1=1500mtu_0=9000\n"), "mtu_0"), std::nullopt);
 }
 
 TEST_F(HccnConfTest, EveryWriteEmptiesTheFileFirst) {
@@ -160,5 +163,4 @@ TEST(ForEachConfLineTest, KeepsAnUnfinishedLastLine) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -10,8 +10,7 @@
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // The tool's buffer for the neighbour's text, less its terminator.
@@ -31,22 +30,18 @@ enum HealthCode {
   kDetectIpSet = 8,
 };
 
-bool LinkIsUp(ToolContext& context) {
-  return context.driver->Number("link", context.device).value_or(1) != 0;
-}
+bool LinkIsUp(ToolContext& context) { return context.Number("link", 1) != 0; }
 
 // A device whose state does not give its health judges itself: no address to
 // ask, asked a moment ago, no link to ask over, or well.
 long HealthOf(ToolContext& context) {
   Driver& driver = *context.driver;
   if (auto code = driver.Number("net_health", context.device)) return *code;
-  const std::string detect =
-      driver.Value("netdetect", context.device).value_or("0.0.0.0");
+  const std::string detect = context.Value("netdetect", "0.0.0.0");
   if (detect == "0.0.0.0") return kInit;
-  const long pending =
-      driver.Number("detect_pending", context.device).value_or(0);
+  const long pending = context.Number("detect_pending", 0);
   if (pending > 0) {
-    driver.Change("detect_pending", context.device, absl::StrCat(pending - 1));
+    context.Change("detect_pending", absl::StrCat(pending - 1));
     return kDetectIpSet;
   }
   return LinkIsUp(context) ? kSuccess : kReceiveTimeout;
@@ -105,13 +100,10 @@ void PrintHccsPing(ToolContext& context, const std::string& target,
 
 Outcome GetDetectAddress(ToolContext& context, const Arguments&) {
   Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetDetect, context.device)) {
-    return failure;
-  }
-  context.terminal->Out(absl::StrCat(
+  if (Outcome failure = context.Ask(Mailbox::kGetDetect)) return failure;
+  return context.Print(absl::StrCat(
       driver.Setting("spelling.netdetect").value_or("netdetect addr: "),
-      driver.Value("netdetect", context.device).value_or("0.0.0.0"), "\n"));
-  return std::nullopt;
+      context.Value("netdetect", "0.0.0.0"), "\n"));
 }
 
 Outcome SetDetectAddress(ToolContext& context, const Arguments& arguments) {
@@ -125,7 +117,7 @@ Outcome SetDetectAddress(ToolContext& context, const Arguments& arguments) {
   if (!value) return failures::InvalidAddress();
   if (*value == 0xffffffff) return failures::Broadcast();
   Outcome outcome = ChangeAndStore(context, "netdetect", "netdetect", address);
-  if (!outcome) context.driver->Change("detect_pending", context.device, "1");
+  if (!outcome) context.Change("detect_pending", "1");
   return outcome;
 }
 
@@ -140,27 +132,19 @@ Outcome GetNetHealth(ToolContext& context, const Arguments&) {
     return failures::CommandFailed();
   }
   const char* name = code < 0 ? "\xef\xbf\xbd" : kHealthNames[code];
-  context.terminal->Out(absl::StrCat("net health status: ", name, "\n"));
-  return std::nullopt;
+  return context.Print(absl::StrCat("net health status: ", name, "\n"));
 }
 
 Outcome GetLldp(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetLldp, context.device)) {
-    return failure;
-  }
-  const std::string text = driver.Value("lldp", context.device).value_or("");
-  context.terminal->Out(absl::StrCat(text.substr(0, kMaxLldpBytes), "\n"));
-  return std::nullopt;
+  if (Outcome failure = context.Ask(Mailbox::kGetLldp)) return failure;
+  const std::string text = context.Value("lldp");
+  return context.Print(absl::StrCat(text.substr(0, kMaxLldpBytes), "\n"));
 }
 
 Outcome GetLocalLldp(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
-  const std::string text =
-      driver.Value("local_lldp", context.device).value_or("");
-  context.terminal->Out(absl::StrCat(text.substr(0, kMaxLldpBytes), "\n"));
-  return std::nullopt;
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  const std::string text = context.Value("local_lldp");
+  return context.Print(absl::StrCat(text.substr(0, kMaxLldpBytes), "\n"));
 }
 
 Outcome SetLocalLldp(ToolContext& context, const Arguments& arguments) {
@@ -172,9 +156,7 @@ Outcome SetLocalLldp(ToolContext& context, const Arguments& arguments) {
   if (subtype != "mac" && subtype != "ifname") {
     return failures::WrongParameters();
   }
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   return context.conf->Write(context.Key("lldp_portid_type"), subtype);
 }
 
@@ -190,9 +172,7 @@ Outcome Ping(ToolContext& context, const Arguments& arguments) {
     return failures::WrongParameters();
   }
   Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kPing, context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.Ask(Mailbox::kPing)) return failure;
   const auto scripted = driver.Value("ping", context.device);
   const std::string text = scripted ? *scripted : UsualPingText(context);
   context.terminal->Out(absl::StrCat("device ", context.device, " PING ",
@@ -234,10 +214,7 @@ Outcome HccsPing(ToolContext& context, const Arguments& arguments) {
     if (!address || *address >> 24 != 192) return failures::InvalidAddress();
   }
   if (!context.driver->privileged()) return failures::PermissionDenied();
-  if (Outcome failure =
-          context.driver->Ask(Mailbox::kHccsPing, context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.Ask(Mailbox::kHccsPing)) return failure;
   HccsPingRequest request;
   if (values.count("cnt")) {
     (void)absl::SimpleAtoi(values["cnt"], &request.count);
@@ -246,9 +223,7 @@ Outcome HccsPing(ToolContext& context, const Arguments& arguments) {
   PrintHccsPing(context, by_address ? values["address"] : values["sdid"],
                 request);
   // This query ends as a set command does.
-  context.terminal->Out("Cmd executed successfully!\n");
-  return std::nullopt;
+  return context.Print("Cmd executed successfully!\n");
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -8,8 +8,7 @@
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // The link history that a device reports unless the state says otherwise: a
@@ -71,8 +70,7 @@ std::string ModuleNames(const ToolContext& context, const char* temperature) {
   text += OpticalRow("vendor name", "STUBVENDOR");
   text += OpticalRow("vendor part number", "STUBPN-400G");
   text += OpticalRow("vendor serial number",
-                     context.driver->Value("opt_serial", context.device)
-                         .value_or("STUBSN0001"));
+                     context.Value("opt_serial", "STUBSN0001"));
   text += OpticalRow("vendor org unique id", "0x0 0x0 0x0");
   text += OpticalRow("xsfp identifier", "QSFP_DD");
   text += OpticalRow("xsfp wave length", "850 nm");
@@ -143,14 +141,9 @@ std::string ModuleRows(const ToolContext& context) {
 }  // namespace
 
 Outcome GetLink(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetLink, context.device)) {
-    return failure;
-  }
-  const bool up = driver.Number("link", context.device).value_or(1) != 0;
-  context.terminal->Out(
-      absl::StrCat("link status: ", up ? "UP" : "DOWN", "\n"));
-  return std::nullopt;
+  if (Outcome failure = context.Ask(Mailbox::kGetLink)) return failure;
+  const bool up = context.Number("link", 1) != 0;
+  return context.Print(absl::StrCat("link status: ", up ? "UP" : "DOWN", "\n"));
 }
 
 Outcome SetLink(ToolContext& context, const Arguments& arguments) {
@@ -162,9 +155,8 @@ Outcome SetLink(ToolContext& context, const Arguments& arguments) {
               "IPv6 address, continue?(y/n)")) {
     return failures::Aborted();
   }
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
-  driver.Change("link", context.device, wanted == "up" ? "1" : "0");
+  if (Outcome failure = context.AskToChange()) return failure;
+  context.Change("link", wanted == "up" ? "1" : "0");
   if (wanted == "down" || RecoverDevice(context)) return std::nullopt;
   context.terminal->Out(
       "Link up executed, but recovery failed, please check "
@@ -193,39 +185,31 @@ Outcome GetLinkStat(ToolContext& context, const Arguments&) {
                     TimeText(kFirstChange + i * kStepSeconds), "    LINK ",
                     i % 2 == 0 ? "UP" : "DOWN", "\n");
   }
-  context.terminal->Out(text);
-  return std::nullopt;
+  return context.Print(text);
 }
 
 Outcome ClearLinkStat(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  if (Outcome failure = context.AskToChange()) return failure;
   for (const char* name : {"ls_n", "ls_up", "ls_down"}) {
-    driver.Change(name, context.device, "0");
+    context.Change(name, "0");
   }
   return std::nullopt;
 }
 
 Outcome GetOptical(ToolContext& context, const Arguments&) {
   if (Is9000(context.product())) return failures::NotSupported();
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetOptical, context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.Ask(Mailbox::kGetOptical)) return failure;
   std::string text = "optical info:\n";
-  if (driver.Number("opt_present", context.device).value_or(1) != 1) {
+  if (context.Number("opt_present", 1) != 1) {
     text += OpticalRow("present", "not present");
     text += ModuleNames(context, "NA") + UnmeasuredRows();
   } else {
     constexpr long kCopper = 1;
     text += OpticalRow("present", "present");
-    text += driver.Number("opt_kind", context.device).value_or(0) == kCopper
-                ? CopperRows()
-                : ModuleRows(context);
+    text += context.Number("opt_kind", 0) == kCopper ? CopperRows()
+                                                     : ModuleRows(context);
   }
-  context.terminal->Out(text);
-  return std::nullopt;
+  return context.Print(text);
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

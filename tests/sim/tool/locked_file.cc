@@ -5,8 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 std::string ReadFrom(int fd) {
@@ -75,5 +74,4 @@ LockedFile::Edited PosixLockedFile::Edit(
   return edited;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

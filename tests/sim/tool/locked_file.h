@@ -8,8 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 class LockedFile {
  public:
@@ -53,7 +52,6 @@ class PosixLockedFile final : public LockedFile {
   const std::function<void()> while_empty_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_LOCKED_FILE_H_

@@ -7,8 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // Siblings are compared in groups: ids below this, and the rest.
@@ -205,5 +204,4 @@ Vnic DefaultVnic(const Product& product, int device) {
   return {absl::StrCat("192.168.2.", 199 - device), "255.255.255.0"};
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

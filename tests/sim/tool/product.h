@@ -11,8 +11,7 @@
 
 #include "tests/sim/tool/device_state.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct Product {
   // The compile-time flavours of the tool. kA2Default is the published build
@@ -75,7 +74,6 @@ struct Vnic {
 // The device's virtual NIC unless the state says otherwise.
 Vnic DefaultVnic(const Product& product, int device);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_PRODUCT_H_

@@ -5,8 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/tool/device_values.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::ElementsAre;
@@ -116,5 +115,4 @@ TEST(DefaultVnicTest, FollowsTheProduct) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

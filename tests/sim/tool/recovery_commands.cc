@@ -16,8 +16,7 @@
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 enum RecoveryStatus { kNone = 0, kBegun = 1, kFailed = 2, kSucceeded = 3 };
@@ -120,9 +119,7 @@ Outcome RecoverValue(ToolContext& context, const StoredValue& row) {
   if (is_port && !chooses_port) return GiveRocePort(context, *value);
   if (!chooses_port && !row.valid(*value)) return failures::CommandFailed();
   if (Outcome failure = CheckForProduct(context, row, *value)) return failure;
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   if (row.name == nullptr) return std::nullopt;
   // The switch is stored as a number, however it is spelled.
   const std::string kept = row.valid == IsSwitch
@@ -169,8 +166,8 @@ Outcome RecoverPortMode(ToolContext& context) {
     if (!ports || !IsNumberIn(*ports, 10000, 57999)) {
       return failures::WrongParameters();
     }
-    context.driver->Change("udp_mode", context.device, "code");
-    context.driver->Change("udp_ports", context.device, *ports);
+    context.Change("udp_mode", "code");
+    context.Change("udp_ports", *ports);
     return std::nullopt;
   }
   if (!count || !ports || count->size() > 2 || !IsNumberIn(*count, 2, 32)) {
@@ -178,8 +175,8 @@ Outcome RecoverPortMode(ToolContext& context) {
   }
   const auto list = PortListText(*ports, atoi(count->c_str()));
   if (!list) return failures::WrongParameters();
-  context.driver->Change("udp_mode", context.device, "multi_qp");
-  context.driver->Change("udp_ports", context.device, *list);
+  context.Change("udp_mode", "multi_qp");
+  context.Change("udp_ports", *list);
   return std::nullopt;
 }
 
@@ -305,9 +302,7 @@ Outcome RecoverAnnouncement(ToolContext& context, const char* key,
     return failure;
   }
   if (Outcome failure = check(*value)) return failure;
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   return context.conf->Write(context.Key(key), *value);
 }
 
@@ -439,8 +434,8 @@ Outcome RecoverIpv6(ToolContext& context) {
   const int length = atoi(prefix->c_str());
   if (!IsIpv6(*address)) return failures::InvalidAddress();
   if (length < 0 || length > 128) return failures::WrongParameters();
-  context.driver->Change("ip6", context.device, *address);
-  context.driver->Change("prefix", context.device, absl::StrCat(length));
+  context.Change("ip6", *address);
+  context.Change("prefix", absl::StrCat(length));
   return std::nullopt;
 }
 
@@ -508,8 +503,7 @@ bool RecoverDevice(ToolContext& context) {
   bool all = RecoverCommon(context);
   if (!RecoverIpv4(context)) all = false;
   if (!RecoverIpv6Items(context)) all = false;
-  context.driver->Change("cfg_status", context.device,
-                         absl::StrCat(all ? kSucceeded : kFailed));
+  context.Change("cfg_status", absl::StrCat(all ? kSucceeded : kFailed));
   return all;
 }
 
@@ -517,7 +511,7 @@ namespace {
 
 // An interrupted recovery has begun, and reports nothing more.
 bool BeginAndRecover(ToolContext& context) {
-  context.driver->Change("cfg_status", context.device, absl::StrCat(kBegun));
+  context.Change("cfg_status", absl::StrCat(kBegun));
   return RecoverDevice(context);
 }
 
@@ -555,13 +549,10 @@ Outcome RecoverAll(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetRecoveryStatus(ToolContext& context, const Arguments&) {
-  const long status =
-      context.driver->Number("cfg_status", context.device).value_or(kNone);
+  const long status = context.Number("cfg_status", kNone);
   const bool known = status >= kNone && status <= kSucceeded;
-  context.terminal->Out(absl::StrCat(
+  return context.Print(absl::StrCat(
       "config status:", known ? kStatusNames[status] : "FAULT", "\n"));
-  return std::nullopt;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -14,8 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::EndsWith;
@@ -266,108 +265,86 @@ TEST(RecoveryTest, FailingItemIsTriedFourTimes) {
 
 // Values over which the recovery of a device fails, and values that it takes,
 // here and by clusterd's table of keys. Lines behind the first go with it.
+constexpr const char* kBreaking[] = {
+    "roce_port_1=0",
+    "roce_port_1=4096",
+    "roce_port_1=65536",
+    "bitmap_1=1,1,1,1,1,0,0,0",
+    "mtu_1=67",
+    "mtu_1=9703",
+    "mtu_1=01500",
+    "mac_addr_1=00:00:00:00:00:00",
+    "mac_addr_1=01:80:c2:00:00:01",
+    "send_arp_period_1=0",
+    "send_arp_period_1=3601",
+    "send_arp_period_1=x",
+    "send_arp_period_1=",
+    "prio_tc_1=x",
+    "prio_tc_1=0,1,2,4,0,0,0,0",
+    "tc_cfg_1=x",
+    "bw_limit_1=9999",
+    "bw_limit_1=200001",
+    "static_speed_1=50000",
+    "dscp_tc_1=64:1",
+    "dscp_tc_1=33:4",
+    "dscp_tc_1=33",
+    "lldp_portid_type_1=name",
+    "ip_rule_1=  add from 10.0.0.1 table 10",
+    "IPv6gateway_1=x",
+    "IPv6netdetect_1=x",
+    "tsa_1=x",
+    "tcbw_1=x",
+    "dcqcn_cnp_dscp_1=64",
+    "cw_bad_cnt_thd_high_limit_1=15",
+    "mem_reserve_1=x",
+    "xsfp_reset_max_times_1=31",
+    "xsfp_reset_wait_times_1=41",
+    "xsfp_reset_max_times_1=x",
+    "down_fault_time_1=x",
+    "cdr_reset_switch_1=on",
+    "scdr_reset_delay_time_1=x",
+    "udp_port_mode_1=x",
+    "tls_enable_1=2",
+    "tls_ca_recovered_1=2",
+    "udhcpc_enable_1=disabled",
+    "udhcpc_ipv6_enable_1=disabled",
+    "IPv6address_1=x\nIPv6netmask_1=64",
+    "dcqcn_f_1=256\ndcqcn_alg_mode_1=1",
+    "dcqcn_tmp_1=16\ndcqcn_alg_mode_1=1",
+    "dcqcn_alp_1=\ndcqcn_alg_mode_1=1",
+    "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2",
+    "udp_port_mode_1=multi_qp\nmulti_qp_udp_ports_1=5000,5001",
+    "udp_port_mode_1=code:nslb_dp",
+    "multi_qp_count_1=1\nudp_port_mode_1=multi_qp\n"
+    "multi_qp_udp_ports_1=5000,5001",
+    "multi_qp_udp_ports_1=5000\nudp_port_mode_1=multi_qp\n"
+    "multi_qp_count_1=2",
+    "nslb_dp_listen_port_1=9999\nudp_port_mode_1=code:nslb_dp"};
+constexpr const char* kTaken[] = {
+    "tls_enable_1=01", "tls_enable_1=+1", "tls_enable_1= 0",
+    "tls_ca_recovered_1=01", "arp_1=-i eth1  -s 10.0.0.9 6c:b1:58:00:00:09",
+    "roce_port_1=-1", "roce_port_1=04791", "udhcpc_enable_1=on",
+    "udhcpc_enable_1=0", "dscp_tc_1=33:1,46:2,", "encoding_1=x",
+    "tsa_1=0:ets,1:strict", "tcbw_1=0:100", "mem_reserve_1=pdccl:256",
+    "down_fault_time_1=3", "cdr_reset_switch_1=enable",
+    "bitmap_1=1,1,1,1,0,0,0,0", "static_speed_1=200000", "bw_limit_1=10000",
+    "tc_cfg_1=size 6272,0 waterline 100,0", "dcqcn_cnp_dscp_1=63",
+    "xsfp_reset_wait_times_1=40", "cw_bad_cnt_thd_high_limit_1=14",
+    "scdr_reset_delay_time_1=60", "udhcpc_ipv6_enable_1=on",
+    "IPv6gateway_1=fd00::1", "IPv6netdetect_1=fd00::1",
+    "IPv6address_1=fd00::5\nIPv6netmask_1=64", "IPv6address_1=x",
+    "IPv6netmask_1=x\nIPv6address_1=fd00::5",
+    "dcqcn_f_1=255\ndcqcn_alg_mode_1=1", "dcqcn_f_1=256",
+    ("udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
+     "multi_qp_udp_ports_1=5000,5001"),
+    "udp_port_mode_1=code:nslb_dp\nnslb_dp_listen_port_1=16668",
+    "multi_qp_count_1=1", "multi_qp_udp_ports_1=x", "nslb_dp_listen_port_1=1",
+    // Under DHCP it does not read them.
+    "gateway_1=x\nudhcpc_enable_1=0", "arp_1=x\nudhcpc_enable_1=0",
+    "send_arp_period_1=0\nudhcpc_enable_1=0",
+    "send_arp_status_1=2\nudhcpc_enable_1=0"};
+
 TEST(StoredValueTest, BreaksTheRecoveryOrDoesNot) {
-  constexpr const char* kBreaking[] = {
-      "roce_port_1=0",
-      "roce_port_1=4096",
-      "roce_port_1=65536",
-      "bitmap_1=1,1,1,1,1,0,0,0",
-      "mtu_1=67",
-      "mtu_1=9703",
-      "mtu_1=01500",
-      "mac_addr_1=00:00:00:00:00:00",
-      "mac_addr_1=01:80:c2:00:00:01",
-      "send_arp_period_1=0",
-      "send_arp_period_1=3601",
-      "send_arp_period_1=x",
-      "send_arp_period_1=",
-      "prio_tc_1=x",
-      "prio_tc_1=0,1,2,4,0,0,0,0",
-      "tc_cfg_1=x",
-      "bw_limit_1=9999",
-      "bw_limit_1=200001",
-      "static_speed_1=50000",
-      "dscp_tc_1=64:1",
-      "dscp_tc_1=33:4",
-      "dscp_tc_1=33",
-      "lldp_portid_type_1=name",
-      "ip_rule_1=  add from 10.0.0.1 table 10",
-      "IPv6gateway_1=x",
-      "IPv6netdetect_1=x",
-      "tsa_1=x",
-      "tcbw_1=x",
-      "dcqcn_cnp_dscp_1=64",
-      "cw_bad_cnt_thd_high_limit_1=15",
-      "mem_reserve_1=x",
-      "xsfp_reset_max_times_1=31",
-      "xsfp_reset_wait_times_1=41",
-      "xsfp_reset_max_times_1=x",
-      "down_fault_time_1=x",
-      "cdr_reset_switch_1=on",
-      "scdr_reset_delay_time_1=x",
-      "udp_port_mode_1=x",
-      "tls_enable_1=2",
-      "tls_ca_recovered_1=2",
-      "udhcpc_enable_1=disabled",
-      "udhcpc_ipv6_enable_1=disabled",
-      "IPv6address_1=x\nIPv6netmask_1=64",
-      "dcqcn_f_1=256\ndcqcn_alg_mode_1=1",
-      "dcqcn_tmp_1=16\ndcqcn_alg_mode_1=1",
-      "dcqcn_alp_1=\ndcqcn_alg_mode_1=1",
-      "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2",
-      "udp_port_mode_1=multi_qp\nmulti_qp_udp_ports_1=5000,5001",
-      "udp_port_mode_1=code:nslb_dp",
-      "multi_qp_count_1=1\nudp_port_mode_1=multi_qp\n"
-      "multi_qp_udp_ports_1=5000,5001",
-      "multi_qp_udp_ports_1=5000\nudp_port_mode_1=multi_qp\n"
-      "multi_qp_count_1=2",
-      "nslb_dp_listen_port_1=9999\nudp_port_mode_1=code:nslb_dp",
-  };
-  constexpr const char* kTaken[] = {
-      "tls_enable_1=01",
-      "tls_enable_1=+1",
-      "tls_enable_1= 0",
-      "tls_ca_recovered_1=01",
-      "arp_1=-i eth1  -s 10.0.0.9 6c:b1:58:00:00:09",
-      "roce_port_1=-1",
-      "roce_port_1=04791",
-      "udhcpc_enable_1=on",
-      "udhcpc_enable_1=0",
-      "dscp_tc_1=33:1,46:2,",
-      "encoding_1=x",
-      "tsa_1=0:ets,1:strict",
-      "tcbw_1=0:100",
-      "mem_reserve_1=pdccl:256",
-      "down_fault_time_1=3",
-      "cdr_reset_switch_1=enable",
-      "bitmap_1=1,1,1,1,0,0,0,0",
-      "static_speed_1=200000",
-      "bw_limit_1=10000",
-      "tc_cfg_1=size 6272,0 waterline 100,0",
-      "dcqcn_cnp_dscp_1=63",
-      "xsfp_reset_wait_times_1=40",
-      "cw_bad_cnt_thd_high_limit_1=14",
-      "scdr_reset_delay_time_1=60",
-      "udhcpc_ipv6_enable_1=on",
-      "IPv6gateway_1=fd00::1",
-      "IPv6netdetect_1=fd00::1",
-      "IPv6address_1=fd00::5\nIPv6netmask_1=64",
-      "IPv6address_1=x",
-      "IPv6netmask_1=x\nIPv6address_1=fd00::5",
-      "dcqcn_f_1=255\ndcqcn_alg_mode_1=1",
-      "dcqcn_f_1=256",
-      ("udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
-       "multi_qp_udp_ports_1=5000,5001"),
-      "udp_port_mode_1=code:nslb_dp\nnslb_dp_listen_port_1=16668",
-      "multi_qp_count_1=1",
-      "multi_qp_udp_ports_1=x",
-      "nslb_dp_listen_port_1=1",
-      // Under DHCP it does not read them.
-      "gateway_1=x\nudhcpc_enable_1=0",
-      "arp_1=x\nudhcpc_enable_1=0",
-      "send_arp_period_1=0\nudhcpc_enable_1=0",
-      "send_arp_status_1=2\nudhcpc_enable_1=0",
-  };
   for (const bool breaks : {true, false}) {
     const auto lines =
         breaks ? absl::MakeConstSpan(kBreaking) : absl::MakeConstSpan(kTaken);
@@ -510,5 +487,4 @@ TEST(OpticalTest, IsNotSupportedOnThe9000) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -11,17 +11,14 @@
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // "172.16.0.0 10.0.0.253 255.255.0.0": destination, gateway, mask.
 using Routes = std::set<std::string>;
 
 Routes LiveRoutes(const ToolContext& context) {
-  return absl::StrSplit(
-      context.driver->Value("routes", context.device).value_or(""), ',',
-      absl::SkipEmpty());
+  return absl::StrSplit(context.Value("routes"), ',', absl::SkipEmpty());
 }
 
 void SetLiveRoutes(ToolContext& context, const Routes& routes) {
@@ -29,18 +26,13 @@ void SetLiveRoutes(ToolContext& context, const Routes& routes) {
   if (routes.empty()) {
     context.driver->Erase("routes", context.device);
   } else {
-    context.driver->Change("routes", context.device,
-                           absl::StrJoin(routes, ","));
+    context.Change("routes", absl::StrJoin(routes, ","));
   }
 }
 
 bool IsReachable(const ToolContext& context, const std::string& gateway) {
-  const Driver& driver = *context.driver;
-  return SameSubnet(
-      LooseIpv4(gateway),
-      LooseIpv4(driver.Value("ip", context.device).value_or("")),
-      LooseIpv4(
-          driver.Value("mask", context.device).value_or("255.255.255.0")));
+  return SameSubnet(LooseIpv4(gateway), LooseIpv4(context.Value("ip")),
+                    LooseIpv4(context.Value("mask", "255.255.255.0")));
 }
 
 std::string RouteRow(const std::string& destination, const std::string& gateway,
@@ -92,13 +84,10 @@ bool IsTable(const std::string& text) {
 }  // namespace
 
 Outcome GetRoutes(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskUnlisted()) return failure;
   const auto scripted = context.driver->Value("route_text", context.device);
-  context.terminal->Out(absl::StrCat(
+  return context.Print(absl::StrCat(
       "Routing table:\n", scripted ? *scripted : RouteTable(context), "\n"));
-  return std::nullopt;
 }
 
 Outcome AddRoute(ToolContext& context, const Arguments& arguments) {
@@ -114,9 +103,7 @@ Outcome AddRoute(ToolContext& context, const Arguments& arguments) {
           ReadDeviceAddress(context, failures::NoAddress(), &address, &mask)) {
     return failure;
   }
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   Routes routes = LiveRoutes(context);
   const bool is_new =
       routes
@@ -144,9 +131,7 @@ Outcome DeleteRoute(ToolContext& context, const Arguments& arguments) {
   std::optional<std::string> stored;
   if (Outcome failure = context.conf->Read(key, &stored)) return failure;
   if (!stored) return failures::RouteAbsent();
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   Routes routes;
   for (const std::string& route : LiveRoutes(context)) {
     const bool meant = absl::StartsWith(route, values["address"] + " ") &&
@@ -158,9 +143,7 @@ Outcome DeleteRoute(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome ClearRoutes(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   std::string text;
   if (Outcome failure = context.conf->ReadToChange(&text)) return failure;
   std::vector<StoredRoute> own;
@@ -219,9 +202,7 @@ Outcome AddIpRoute(ToolContext& context, const Arguments& arguments) {
     return failures::InvalidAddress();
   }
   if (!IsTable(values["table"])) return failures::WrongParameters();
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   if (HasDhcp(context)) return std::nullopt;
   return context.conf->Append(
       absl::StrCat(context.Key("ip_route"), "=add ", values["ip"], "/",
@@ -238,9 +219,7 @@ Outcome AddIpRule(ToolContext& context, const Arguments& arguments) {
   const bool known = values["dir"] == "from" || values["dir"] == "to";
   if (!known || !IsTable(values["table"])) return failures::WrongParameters();
   if (!StrictIpv4(values["ip"])) return failures::InvalidAddress();
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   if (HasDhcp(context)) return std::nullopt;
   return context.conf->Append(absl::StrCat(context.Key("ip_rule"), "=add ",
                                            values["dir"], " ", values["ip"],
@@ -248,13 +227,9 @@ Outcome AddIpRule(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetArp(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  const std::string text =
-      context.driver->Value("arp_text", context.device).value_or("");
-  context.terminal->Out(absl::StrCat("arp table:\n", text, "\n"));
-  return std::nullopt;
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  const std::string text = context.Value("arp_text");
+  return context.Print(absl::StrCat("arp table:\n", text, "\n"));
 }
 
 Outcome AddArp(ToolContext& context, const Arguments& arguments) {
@@ -264,9 +239,7 @@ Outcome AddArp(ToolContext& context, const Arguments& arguments) {
     return failure;
   }
   if (!StrictIpv4(values["ip"])) return failures::InvalidAddress();
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   if (HasDhcp(context)) return std::nullopt;
   const std::string key = context.Key("arp") + "=";
   return context.conf->Append(absl::StrCat(key, "-i ", values["dev"], " -s ",
@@ -274,5 +247,4 @@ Outcome AddArp(ToolContext& context, const Arguments& arguments) {
                               {key, values["dev"] + " ", values["ip"] + " "});
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -9,8 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "tests/sim/tool/commands.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 // With the program's name.
@@ -196,5 +195,4 @@ int RunTool(const std::vector<std::string>& arguments, const ToolServer& server,
   return failure ? failure->status : 0;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -12,15 +12,13 @@
 #include "tests/sim/tool/terminal.h"
 #include "tests/sim/tool/tool_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 // `arguments` without argv[0]. Returns the exit status. Does not return while
 // the state says that the device hangs.
 int RunTool(const std::vector<std::string>& arguments, const ToolServer& server,
             Terminal* terminal);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_RUN_TOOL_H_

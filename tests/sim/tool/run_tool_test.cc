@@ -5,20 +5,29 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
+using ::testing::_;
 using ::testing::HasSubstr;
+using ::testing::Matcher;
 using ::testing::Not;
 using ::testing::StartsWith;
+using Text = Matcher<const std::string&>;
 
 constexpr char kAddressed[] = "ip.0=10.0.0.1;mask.0=255.255.255.0";
+constexpr char kSetIp[] = "-i 0 -ip -s address 10.0.0.7 netmask 255.255.255.0";
+constexpr char kSetMtu[] = "-i 0 -mtu -s size 1500";
+constexpr char kTlsOn[] = "dev_id:0, tls switch[1]";
 
 TEST(FindToolRootTest, TakesTheFolderAboveTheToolsPlace) {
   const std::string tool = "/usr/local/Ascend/driver/tools/hccn_tool";
@@ -31,99 +40,160 @@ TEST(FindToolRootTest, TakesTheFolderAboveTheToolsPlace) {
 
 TEST(RunToolTest, ChecksTheLineBeforeTheDevice) {
   const TestServer server(kAddressed);
-  EXPECT_EQ(server.Run("").status, 2);
-  EXPECT_EQ(server.Run("-g -ip -i 0").status, 1);
-  EXPECT_EQ(server.Run("-i").status, 3);
-  EXPECT_EQ(server.Run("-i 0").status, 3);
-  EXPECT_EQ(server.Run("-i 99 -nonsense").status, 3);
-  EXPECT_EQ(server.Run("-i 99 -ip -g").status, 4);
-  EXPECT_EQ(server.Run("-i 0 -ip").status, 4);
-  EXPECT_EQ(server.Run("-i 0 -ip -x").status, 3);
+  const std::pair<const char*, int> kLines[] = {
+      {"", 2},         {"-g -ip -i 0", 1},     {"-i", 3},
+      {"-i 0", 3},     {"-i 99 -nonsense", 3}, {"-i 99 -ip -g", 4},
+      {"-i 0 -ip", 4}, {"-i 0 -ip -x", 3}};
+  for (const auto& [line, status] : kLines) {
+    EXPECT_EQ(server.Run(line).status, status) << line;
+  }
 }
 
-TEST(RunToolTest, UsageGoesToStandardOutputAndTheErrorToTheOther) {
-  const TestServer server(kAddressed);
-  const ToolRun run = server.Run("-i 0 -ip -g x");
-  EXPECT_THAT(run.out,
-              StartsWith("[ hccn_tool -i devid -ip ] needs the following "
-                         "parameters:\n"));
-  EXPECT_EQ(run.err, "The total count of input parameters is wrong!\n");
+// One run on a server, and what came of it.
+struct RunCase {
+  const char* name;
+  std::string state;
+  std::string conf;
+  std::string words;
+  Matcher<int> status;
+  Text out = _;
+  Text err = _;
+  Text conf_after = _;
+  // Keys of the state.
+  std::vector<std::pair<const char*, std::optional<std::string>>> held = {};
+};
+
+void ExpectRuns(const std::vector<RunCase>& cases) {
+  for (const RunCase& each : cases) {
+    SCOPED_TRACE(each.name);
+    const TestServer server(each.state, each.conf);
+    const ToolRun run = server.Run(each.words);
+    EXPECT_THAT(run.status, each.status);
+    EXPECT_THAT(run.out, each.out);
+    EXPECT_THAT(run.err, each.err);
+    EXPECT_THAT(server.conf(), each.conf_after);
+    for (const auto& [key, value] : each.held) {
+      EXPECT_EQ(server.state().Find(key), value) << key;
+    }
+  }
+}
+
+TEST(RunToolTest, AnswersByWords) {
+  ExpectRuns(
+      {{"UsageGoesToStandardOutputAndTheErrorToTheOther", kAddressed, "",
+        "-i 0 -ip -g x", _,
+        StartsWith("[ hccn_tool -i devid -ip ] needs the following parameters:"
+                   "\n"),
+        "The total count of input parameters is wrong!\n"},
+       {"AddressTooLongForTheBufferFailsWithoutAReason", kAddressed, "",
+        "-i 0 -ip -s address 10.0.0.1aaaaaaaaaaaa netmask 255.255.255.0", _, _,
+        "Cmd execute failed!\n"},
+       {"MacAddressOfAnotherLengthIsAWrongAddress", kAddressed, "",
+        "-i 0 -mac -s mac 6c:b1:58:00:00:aa:bb", 5, _,
+        StartsWith("The mac address you configured")},
+       {"WordOfManyThousandCharactersIsAWrongLength", kAddressed, "",
+        "-i 0 -ip " + std::string(5000, 'y'), 5, _,
+        "Get invalid input param len.\n"},
+       {"ScriptedAnswerReplacesEveryOther", "say.2=segmentation", "",
+        "-i 2 -ip -g", _, "segmentation"},
+       {"OtherSpellingOfTheDetectAddressCanBeHad",
+        "spelling.netdetect=netdetect address: ", "", "-i 0 -netdetect -g", _,
+        "netdetect address: 0.0.0.0\n"},
+       {"HelpListsTheCommands", "", "", "-h", 0, HasSubstr("-gateway")}});
+}
+
+TEST(RunToolTest, SetsAddressesAndGateways) {
+  const std::string addressed = kAddressed;
+  ExpectRuns(
+      {{"GatewayNeedsTheAddressThatTheDriverKnows",
+        addressed + ";rc.get_ip.0=1", "", "-i 0 -gateway -s gateway 10.0.0.254",
+        26},
+       {"GatewayFailsWhereTheDriverDoes", addressed + ";rc.get_ip.0=4", "",
+        "-i 0 -gateway -s gateway 10.0.0.254", 1, _,
+        "Command execute failed!\n"},
+       {"GatewayNeedsAnAddress", kAddressed, "",
+        "-i 1 -gateway -s gateway 10.0.0.254", 26, _, _, ""},
+       {"GatewayNeedsItsSubnet", kAddressed, "",
+        "-i 0 -gateway -s gateway 10.0.1.254", 8, _, _, ""},
+       {"RecoveryTakesNoBroadcastAddressToDetect", kAddressed,
+        "tls_ca_recovered_0=1\nnetdetect_0=255.255.255.255\n",
+        "-i 0 -cfg recovery", 1},
+       {"SetAddressKeepsAGatewayOfTheNewSubnet",
+        kAddressed,
+        "gateway_0=10.0.0.254\n",
+        kSetIp,
+        0,
+        _,
+        _,
+        "gateway_0=10.0.0.254\naddress_0=10.0.0.7\nnetmask_0=255.255.255.0\n",
+        {{"gateway.0", "10.0.0.254"}}},
+       {"FailedGatewayLeavesTheNewAddressLiveAndTheFileOld",
+        addressed + ";res.0x3.0=-67",
+        "address_0=10.0.0.1\ngateway_0=10.0.0.254\n",
+        kSetIp,
+        22,
+        _,
+        _,
+        "address_0=10.0.0.1\ngateway_0=10.0.0.254\n",
+        {{"ip.0", "10.0.0.7"}}},
+       {"MalformedStoredRouteEndsIn244",
+        kAddressed,
+        "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\n",
+        kSetIp,
+        244,
+        _,
+        _,
+        _,
+        {{"ip.0", "10.0.0.1"}}},
+       {"RecoveryOfAllFailsWithoutAWordOfADeadDevice",
+        "devices=0,1;health.1=0xffffffff", "tls_ca_recovered_0=1\n",
+        "-a -cfg recovery", 1,
+        StartsWith("dev:0 recovery success\nRecovery failed."),
+        "Command execute failed!\n"},
+       {"RecoveryLeavesGatewaysToDhcp",
+        "",
+        "tls_ca_recovered_0=1\nudhcpc_enable_0=1\ngateway_0=10.0.0.254\n",
+        "-i 0 -cfg recovery",
+        0,
+        _,
+        _,
+        _,
+        {{"gateway.0", std::nullopt}}}});
+}
+
+TEST(RunToolTest, AnswersQueries) {
+  ExpectRuns(
+      {{"LldpWithoutANeighbourIsOneNewline", "", "", "-i 0 -lldp -g", _, "\n"},
+       {"LongLldpAnswerIsCutAt1999Bytes", "lldp.0=" + std::string(3000, 'x'),
+        "", "-i 0 -lldp -g", _, std::string(1999, 'x') + "\n"},
+       {"OneLostProbeFails",
+        "ping.0=recv time out seq=1\\n3 packets transmitted, 2 received", "",
+        "-i 0 -ping -g address 10.0.0.9", 1},
+       {"ALossWithoutMarkerDoesNotFail",
+        "ping.1=3 packets transmitted, 0 received, 100.00% packet loss", "",
+        "-i 1 -ping -g address 10.0.0.9", 0},
+       {"TlsQueryWritesTheKeyThatIsNotThere", "tls.0=1", "mtu_0=1500\n",
+        "-i 0 -tls -g", _, StartsWith(kTlsOn), _,
+        "mtu_0=1500\ntls_enable_0=1\n"},
+       {"TlsQueryWritesTheKeyAlsoWithoutAnyCertificate", "tls.0=1;tls_ncert=0",
+        "mtu_0=1500\n", "-i 0 -tls -g", 0, _, _,
+        "mtu_0=1500\ntls_enable_0=1\n"},
+       // So the query is safe there, also if the line is above others.
+       {"TlsQueryWritesNothingWhereTheKeyIs", "tls.0=1",
+        "tls_enable_0=0\nmtu_0=1500", "-i 0 -tls -g", _, StartsWith(kTlsOn), _,
+        "tls_enable_0=0\nmtu_0=1500"},
+       {"ExpiredCertificateIsReportedOnStandardError",
+        "tls_ncert=1;tls_end=Wed Feb 19 03:19:21 2020", "", "-i 0 -tls -g", 0,
+        Not(HasSubstr("expiration status")),
+        "\t tls expiration status[2](0:normal, 1:near expiration, 2:has "
+        "expired)\n"}});
 }
 
 TEST(RunToolTest, UserWithoutANameGetsASilentFailure) {
-  const TestServer server(kAddressed);
-  const ToolRun run = server.Run("-i 0 -ip -g", "", /*uid=*/54321);
+  const ToolRun run =
+      TestServer(kAddressed).Run("-i 0 -ip -g", "", /*uid=*/54321);
   EXPECT_EQ(run.status, 234);
   EXPECT_EQ(run.out + run.err, "");
-}
-
-TEST(RunToolTest, AddressTooLongForTheBufferFailsWithoutAReason) {
-  const TestServer server(kAddressed);
-  EXPECT_EQ(server
-                .Run("-i 0 -ip -s address 10.0.0.1aaaaaaaaaaaa netmask "
-                     "255.255.255.0")
-                .err,
-            "Cmd execute failed!\n");
-}
-
-TEST(RunToolTest, GatewayNeedsTheAddressThatTheDriverKnows) {
-  const std::string set = "-i 0 -gateway -s gateway 10.0.0.254";
-  const std::string known = kAddressed;
-  EXPECT_EQ(TestServer(known + ";rc.get_ip.0=1").Run(set).status, 26);
-  const ToolRun broken = TestServer(known + ";rc.get_ip.0=4").Run(set);
-  EXPECT_EQ(broken.err, "Command execute failed!\n");
-  EXPECT_EQ(broken.status, 1);
-}
-
-TEST(RunToolTest, MacAddressOfAnotherLengthIsAWrongAddress) {
-  const TestServer server(kAddressed);
-  const ToolRun run = server.Run("-i 0 -mac -s mac 6c:b1:58:00:00:aa:bb");
-  EXPECT_EQ(run.status, 5);
-  EXPECT_THAT(run.err, StartsWith("The mac address you configured"));
-}
-
-TEST(RunToolTest, WordOfManyThousandCharactersIsAWrongLength) {
-  const TestServer server(kAddressed);
-  const ToolRun run = server.Run("-i 0 -ip " + std::string(5000, 'y'));
-  EXPECT_EQ(run.status, 5);
-  EXPECT_EQ(run.err, "Get invalid input param len.\n");
-}
-
-TEST(RunToolTest, RecoveryTakesNoBroadcastAddressToDetect) {
-  const TestServer server(
-      kAddressed, "tls_ca_recovered_0=1\nnetdetect_0=255.255.255.255\n");
-  EXPECT_EQ(server.Run("-i 0 -cfg recovery").status, 1);
-}
-
-TEST(RunToolTest, SetAddressKeepsAGatewayOfTheNewSubnet) {
-  const TestServer server(kAddressed, "gateway_0=10.0.0.254\n");
-  EXPECT_EQ(
-      server.Run("-i 0 -ip -s address 10.0.0.7 netmask 255.255.255.0").status,
-      0);
-  EXPECT_EQ(server.conf(),
-            "gateway_0=10.0.0.254\naddress_0=10.0.0.7\n"
-            "netmask_0=255.255.255.0\n");
-  EXPECT_EQ(server.state().Find("gateway.0"), "10.0.0.254");
-}
-
-TEST(RunToolTest, FailedGatewayLeavesTheNewAddressLiveAndTheFileOld) {
-  const TestServer server(std::string(kAddressed) + ";res.0x3.0=-67",
-                          "address_0=10.0.0.1\ngateway_0=10.0.0.254\n");
-  EXPECT_EQ(
-      server.Run("-i 0 -ip -s address 10.0.0.7 netmask 255.255.255.0").status,
-      22);
-  EXPECT_EQ(server.state().Find("ip.0"), "10.0.0.7");
-  EXPECT_EQ(server.conf(), "address_0=10.0.0.1\ngateway_0=10.0.0.254\n");
-}
-
-TEST(RunToolTest, MalformedStoredRouteEndsIn244) {
-  const TestServer server(
-      kAddressed,
-      "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\n");
-  const ToolRun run =
-      server.Run("-i 0 -ip -s address 10.0.0.7 netmask 255.255.255.0");
-  EXPECT_EQ(run.status, 244);
-  EXPECT_EQ(server.state().Find("ip.0"), "10.0.0.1");
 }
 
 TEST(RunToolTest, MissingConfLeavesTheDetectAddressOnTheDevice) {
@@ -131,13 +201,6 @@ TEST(RunToolTest, MissingConfLeavesTheDetectAddressOnTheDevice) {
   std::filesystem::remove(server.root() + "/etc/hccn.conf");
   EXPECT_EQ(server.Run("-i 0 -netdetect -s address 10.0.0.254").status, 29);
   EXPECT_EQ(server.state().Find("netdetect.0"), "10.0.0.254");
-}
-
-TEST(RunToolTest, GatewayNeedsAnAddressAndItsSubnet) {
-  const TestServer server(kAddressed);
-  EXPECT_EQ(server.Run("-i 1 -gateway -s gateway 10.0.0.254").status, 26);
-  EXPECT_EQ(server.Run("-i 0 -gateway -s gateway 10.0.1.254").status, 8);
-  EXPECT_EQ(server.conf(), "");
 }
 
 TEST(RunToolTest, NetHealthFollowsTheDetectAddressUnlessTheStateSaysIt) {
@@ -150,55 +213,6 @@ TEST(RunToolTest, NetHealthFollowsTheDetectAddressUnlessTheStateSaysIt) {
             "net health status: Success\n");
 }
 
-TEST(RunToolTest, LldpWithoutANeighbourIsOneNewline) {
-  EXPECT_EQ(TestServer("").Run("-i 0 -lldp -g").out, "\n");
-}
-
-TEST(RunToolTest, LongLldpAnswerIsCutAt1999Bytes) {
-  const TestServer server("lldp.0=" + std::string(3000, 'x'));
-  EXPECT_EQ(server.Run("-i 0 -lldp -g").out, std::string(1999, 'x') + "\n");
-}
-
-TEST(RunToolTest, OneLostProbeFailsAndALossWithoutMarkerDoesNot) {
-  const TestServer server(
-      "ping.0=recv time out seq=1\\n3 packets transmitted, 2 received;"
-      "ping.1=3 packets transmitted, 0 received, 100.00% packet loss");
-  EXPECT_EQ(server.Run("-i 0 -ping -g address 10.0.0.9").status, 1);
-  EXPECT_EQ(server.Run("-i 1 -ping -g address 10.0.0.9").status, 0);
-}
-
-TEST(RunToolTest, TlsQueryWritesTheKeyThatIsNotThere) {
-  const TestServer server("tls.0=1", "mtu_0=1500\n");
-  EXPECT_THAT(server.Run("-i 0 -tls -g").out,
-              StartsWith("dev_id:0, tls switch[1]"));
-  EXPECT_EQ(server.conf(), "mtu_0=1500\ntls_enable_0=1\n");
-}
-
-TEST(RunToolTest, TlsQueryWritesTheKeyAlsoWithoutAnyCertificate) {
-  const TestServer server("tls.0=1;tls_ncert=0", "mtu_0=1500\n");
-  EXPECT_EQ(server.Run("-i 0 -tls -g").status, 0);
-  EXPECT_EQ(server.conf(), "mtu_0=1500\ntls_enable_0=1\n");
-}
-
-// So the query is safe there, also if the line is above others.
-TEST(RunToolTest, TlsQueryWritesNothingWhereTheKeyIs) {
-  constexpr char kConf[] = "tls_enable_0=0\nmtu_0=1500";
-  const TestServer server("tls.0=1", kConf);
-  EXPECT_THAT(server.Run("-i 0 -tls -g").out,
-              StartsWith("dev_id:0, tls switch[1]"));
-  EXPECT_EQ(server.conf(), kConf);
-}
-
-TEST(RunToolTest, ExpiredCertificateIsReportedOnStandardError) {
-  const TestServer server("tls_ncert=1;tls_end=Wed Feb 19 03:19:21 2020");
-  const ToolRun run = server.Run("-i 0 -tls -g");
-  EXPECT_EQ(run.status, 0);
-  EXPECT_EQ(run.err,
-            "\t tls expiration status[2](0:normal, 1:near expiration, 2:has "
-            "expired)\n");
-  EXPECT_THAT(run.out, Not(HasSubstr("expiration status")));
-}
-
 TEST(RunToolTest, PromptTakesOneLetterAndANewline) {
   const TestServer server("link.0=1");
   for (const char* answer : {"", "y", "yes\n", "n\n", " y\n"}) {
@@ -207,23 +221,6 @@ TEST(RunToolTest, PromptTakesOneLetterAndANewline) {
   EXPECT_EQ(server.state().Find("link.0"), "1");
   EXPECT_EQ(server.Run("-i 0 -link -s down", "Y\n").status, 0);
   EXPECT_EQ(server.state().Find("link.0"), "0");
-}
-
-TEST(RunToolTest, RecoveryOfAllFailsWithoutAWordOfADeadDevice) {
-  const TestServer server("devices=0,1;health.1=0xffffffff",
-                          "tls_ca_recovered_0=1\n");
-  const ToolRun run = server.Run("-a -cfg recovery");
-  EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.out, StartsWith("dev:0 recovery success\nRecovery failed."));
-  EXPECT_EQ(run.err, "Command execute failed!\n");
-}
-
-TEST(RunToolTest, RecoveryLeavesGatewaysToDhcp) {
-  const TestServer server("",
-                          "tls_ca_recovered_0=1\nudhcpc_enable_0=1\n"
-                          "gateway_0=10.0.0.254\n");
-  EXPECT_EQ(server.Run("-i 0 -cfg recovery").status, 0);
-  EXPECT_EQ(server.state().Find("gateway.0"), std::nullopt);
 }
 
 TEST(RunToolTest, RecoveryNotesFailuresInTheLog) {
@@ -250,7 +247,7 @@ TEST(RunToolTest, LogIsNotWrittenThroughALink) {
       server.root() + "/etc/passwd",
       server.root() + "/var/log/hccn_tool/hccn_config.log");
   const std::string before = server.Read("/etc/passwd");
-  EXPECT_EQ(server.Run("-i 0 -mtu -s size 1500").status, 0);
+  EXPECT_EQ(server.Run(kSetMtu).status, 0);
   EXPECT_EQ(server.Read("/etc/passwd"), before);
 }
 
@@ -280,42 +277,21 @@ TEST(RunToolTest, EveryCallLeavesSevenLinesInALogThatRotates) {
   EXPECT_EQ(server.Read(std::string(kCalls) + ".old"), second);
 }
 
-TEST(RunToolTest, ScriptedAnswerReplacesEveryOther) {
-  const TestServer server("say.2=segmentation");
-  EXPECT_EQ(server.Run("-i 2 -ip -g").out, "segmentation");
-}
-
 TEST(RunToolTest, LyingDeviceSaysDoneAndChangesNothing) {
   const TestServer server(std::string(kAddressed) + ";lies.0=1",
                           "address_0=10.0.0.1\n");
-  const ToolRun run =
-      server.Run("-i 0 -ip -s address 10.0.0.7 netmask 255.255.255.0");
+  const ToolRun run = server.Run(kSetIp);
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.out, "Cmd executed successfully!\n");
   EXPECT_THAT(server.Run("-i 0 -ip -g").out, HasSubstr("ipaddr:10.0.0.1\n"));
   EXPECT_EQ(server.conf(), "address_0=10.0.0.1\n");
 }
 
-TEST(RunToolTest, OtherSpellingOfTheDetectAddressCanBeHad) {
-  const TestServer server("spelling.netdetect=netdetect address: ");
-  EXPECT_EQ(server.Run("-i 0 -netdetect -g").out,
-            "netdetect address: 0.0.0.0\n");
-}
-
 TEST(RunToolTest, NamedUserMayStandInForRoot) {
   const TestServer server(std::string(kAddressed) + ";root_uid=65534");
-  EXPECT_EQ(server.Run("-i 0 -mtu -s size 1500", "", 65534).status, 0);
-  EXPECT_EQ(
-      TestServer(kAddressed).Run("-i 0 -mtu -s size 1500", "", 65534).status,
-      12);
-}
-
-TEST(RunToolTest, HelpListsTheCommands) {
-  const ToolRun run = TestServer("").Run("-h");
-  EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.out, HasSubstr("-gateway"));
+  EXPECT_EQ(server.Run(kSetMtu, "", 65534).status, 0);
+  EXPECT_EQ(TestServer(kAddressed).Run(kSetMtu, "", 65534).status, 12);
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -16,8 +16,7 @@
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr int kMinMtuOfIpv6 = 1280;
@@ -67,13 +66,9 @@ TrafficClasses ReadTrafficClasses(const std::optional<std::string>& text) {
 }  // namespace
 
 Outcome GetMtu(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetMtu, context.device)) {
-    return failure;
-  }
-  context.terminal->Out(absl::StrCat(
-      "mtu:", driver.Value("mtu", context.device).value_or("1500"), "\n"));
-  return std::nullopt;
+  if (Outcome failure = context.Ask(Mailbox::kGetMtu)) return failure;
+  return context.Print(
+      absl::StrCat("mtu:", context.Value("mtu", "1500"), "\n"));
 }
 
 Outcome SetMtu(ToolContext& context, const Arguments& arguments) {
@@ -93,15 +88,11 @@ Outcome SetMtu(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetMac(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetMac, context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.Ask(Mailbox::kGetMac)) return failure;
   const std::string usual =
       absl::StrFormat("6c:b1:58:00:00:%02x", context.device + 1);
-  context.terminal->Out(absl::StrCat(
-      "mac addr: ", driver.Value("mac", context.device).value_or(usual), "\n"));
-  return std::nullopt;
+  return context.Print(
+      absl::StrCat("mac addr: ", context.Value("mac", usual), "\n"));
 }
 
 Outcome SetMac(ToolContext& context, const Arguments& arguments) {
@@ -112,19 +103,15 @@ Outcome SetMac(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetShaping(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskUnlisted()) return failure;
   constexpr long kMaxMbps = 200000;
-  const long limit =
-      context.driver->Number("bw_limit", context.device).value_or(kMaxMbps);
+  const long limit = context.Number("bw_limit", kMaxMbps);
   std::string text =
       absl::StrCat("bw_limit[", limit, " Mbps], bw_max[", kMaxMbps, " Mbps]");
   if (context.product().build != Product::Build::kA1) {
     absl::StrAppend(&text, ", bw_cur[", std::min(limit, kMaxMbps), " Mbps]");
   }
-  context.terminal->Out(text + "\n");
-  return std::nullopt;
+  return context.Print(text + "\n");
 }
 
 Outcome SetShaping(ToolContext& context, const Arguments& arguments) {
@@ -136,16 +123,12 @@ Outcome SetShaping(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetPfc(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  std::string bits = context.driver->Value("bitmap", context.device)
-                         .value_or("0,0,0,0,0,0,0,0");
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  std::string bits = context.Value("bitmap", "0,0,0,0,0,0,0,0");
   std::replace(bits.begin(), bits.end(), ',', ' ');
-  context.terminal->Out(absl::StrCat(
+  return context.Print(absl::StrCat(
       "PFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    ", bits,
       "\n"));
-  return std::nullopt;
 }
 
 Outcome SetPfc(ToolContext& context, const Arguments& arguments) {
@@ -171,9 +154,7 @@ Outcome GetDscpToTc(ToolContext& context, const Arguments& arguments) {
     if (Outcome failure = ParseDscp(dscp, &first)) return failure;
     last = first;
   }
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskUnlisted()) return failure;
   const TrafficClasses listed =
       ReadTrafficClasses(context.driver->Value("dscp_tc", context.device));
   const std::map<int, int> classes(listed.begin(), listed.end());
@@ -183,8 +164,7 @@ Outcome GetDscpToTc(ToolContext& context, const Arguments& arguments) {
     absl::StrAppendFormat(&text, "%4d%8d\n", dscp,
                           set == classes.end() ? 0 : set->second);
   }
-  context.terminal->Out(text);
-  return std::nullopt;
+  return context.Print(text);
 }
 
 Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
@@ -197,7 +177,7 @@ Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
   }
   if (traffic_class > kMaxTrafficClass) return OutOfRange("tc", 10);
   Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  if (Outcome failure = context.AskToChange()) return failure;
   const auto with_change = [&](const std::optional<std::string>& before) {
     TrafficClasses classes = ReadTrafficClasses(before);
     const auto same =
@@ -214,8 +194,8 @@ Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
     }
     return text;
   };
-  driver.Change("dscp_tc", context.device,
-                with_change(driver.Value("dscp_tc", context.device)));
+  context.Change("dscp_tc",
+                 with_change(driver.Value("dscp_tc", context.device)));
   const std::string key = context.Key("dscp_tc");
   std::optional<std::string> stored;
   if (Outcome failure = context.conf->Read(key, &stored)) return failure;
@@ -225,95 +205,67 @@ Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetSpeed(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetSpeed, context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.Ask(Mailbox::kGetSpeed)) return failure;
   constexpr long kUnknown = 0xffff, kUnknownToo = 0xffffffff;
-  const long speed = driver.Number("speed", context.device).value_or(200000);
+  const long speed = context.Number("speed", 200000);
   const bool known = speed >= 0 && speed != kUnknown && speed != kUnknownToo;
-  context.terminal->Out(known ? absl::StrCat("Speed: ", speed, " Mb/s\n")
-                              : "Speed: Unknown!\n");
-  return std::nullopt;
+  return context.Print(known ? absl::StrCat("Speed: ", speed, " Mb/s\n")
+                             : "Speed: Unknown!\n");
 }
 
 Outcome GetDuplex(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  const long duplex =
-      context.driver->Number("duplex", context.device).value_or(1);
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  const long duplex = context.Number("duplex", 1);
   const char* name = duplex == 1 ? "Full" : duplex == 0 ? "Half" : "Unknown!";
-  context.terminal->Out(absl::StrCat("Duplex: ", name, "\n"));
-  return std::nullopt;
+  return context.Print(absl::StrCat("Duplex: ", name, "\n"));
 }
 
 Outcome GetFec(ToolContext& context, const Arguments&) {
   if (context.product().build != Product::Build::kA1) {
-    context.terminal->Out("This device does not support switching fec mode.\n");
-    return std::nullopt;
+    return context.Print("This device does not support switching fec mode.\n");
   }
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  const long mode = context.driver->Number("fec", context.device).value_or(0);
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  const long mode = context.Number("fec", 0);
   const char* name = mode == 0 ? "rs" : mode == 1 ? "auto" : "no";
-  context.terminal->Out(absl::StrCat("fec mode: ", name, " FEC mode\n"));
-  return std::nullopt;
+  return context.Print(absl::StrCat("fec mode: ", name, " FEC mode\n"));
 }
 
 Outcome GetProcess(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.Ask(Mailbox::kGetProcess, context.device)) {
-    return failure;
-  }
-  const bool exists = driver.Number("process", context.device).value_or(0) != 0;
-  context.terminal->Out(absl::StrCat(
+  if (Outcome failure = context.Ask(Mailbox::kGetProcess)) return failure;
+  const bool exists = context.Number("process", 0) != 0;
+  return context.Print(absl::StrCat(
       "device hccp process: ", exists ? "exist" : "not exist", "\n"));
-  return std::nullopt;
 }
 
 Outcome GetVersion(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  context.terminal->Out(absl::StrCat(
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  return context.Print(absl::StrCat(
       "Network Driver Version:    1.0.4.0\nNetwork Firmware Version:  ",
-      context.driver->Value("firmware", context.device).value_or("7.1.0.5.220"),
-      "\n"));
-  return std::nullopt;
+      context.Value("firmware", "7.1.0.5.220"), "\n"));
 }
 
 Outcome GetVnic(ToolContext& context, const Arguments&) {
   Driver& driver = *context.driver;
   // This command reports only one failure for any answer of the device.
-  if (driver.Ask(Mailbox::kGetVnic, context.device)) {
+  if (context.Ask(Mailbox::kGetVnic)) {
     return failures::CommandFailed();
   }
   const Vnic usual = DefaultVnic(driver.product(), context.device);
-  const bool up = driver.Number("vnic_link", context.device).value_or(1) != 0;
-  context.terminal->Out(absl::StrCat(
-      "vnic link status: ", up ? "UP" : "DOWN", "\nvnic ipaddr: ",
-      driver.Value("vnic_ip", context.device).value_or(usual.address),
-      "\nvnic netmask: ",
-      driver.Value("vnic_mask", context.device).value_or(usual.netmask), "\n"));
-  return std::nullopt;
+  const bool up = context.Number("vnic_link", 1) != 0;
+  return context.Print(absl::StrCat(
+      "vnic link status: ", up ? "UP" : "DOWN",
+      "\nvnic ipaddr: ", context.Value("vnic_ip", usual.address),
+      "\nvnic netmask: ", context.Value("vnic_mask", usual.netmask), "\n"));
 }
 
 Outcome GetStatus(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  context.terminal->Out(absl::StrCat(
-      "Netdev status:",
-      context.driver->Value("status_text", context.device).value_or(""), "\n"));
-  return std::nullopt;
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  return context.Print(
+      absl::StrCat("Netdev status:", context.Value("status_text"), "\n"));
 }
 
 Outcome GetHardwareStats(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskUnlisted()) return failure;
   for (const char* name :
        {"pd_alloc", "pd_dealloc", "mr_alloc", "mr_dealloc", "cq_alloc",
         "cq_dealloc", "qp_alloc", "qp_dealloc", "pd_active", "mr_active",
@@ -325,9 +277,7 @@ Outcome GetHardwareStats(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetPacketStats(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskUnlisted()) return failure;
   std::vector<std::string> names;
   for (const char* way : {"tx", "rx"}) {
     names.push_back(absl::StrCat("mac_", way, "_mac_pause_num"));
@@ -366,30 +316,23 @@ Outcome GetPacketStats(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetUdpPorts(ToolContext& context, const Arguments&) {
-  Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
-  const std::string mode =
-      driver.Value("udp_mode", context.device).value_or("");
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  const std::string mode = context.Value("udp_mode");
   if (mode == "multi_qp") {
-    const std::string ports =
-        driver.Value("udp_ports", context.device).value_or("");
-    context.terminal->Out(
+    const std::string ports = context.Value("udp_ports");
+    return context.Print(
         absl::StrCat("udp_port:", ports, "\nstatus:multi_qp\nqp_count:",
                      std::count(ports.begin(), ports.end(), ',') + 1, "\n"));
-    return std::nullopt;
   }
   if (mode == "code") {
-    context.terminal->Out(absl::StrCat(
-        "udp_port:calculated by the NSLB-DP algorithm\n"
-        "status:code(nslb_dp)\nlisten_port:",
-        driver.Value("udp_ports", context.device).value_or(""), "\n"));
-    return std::nullopt;
+    return context.Print(
+        absl::StrCat("udp_port:calculated by the NSLB-DP algorithm\n"
+                     "status:code(nslb_dp)\nlisten_port:",
+                     context.Value("udp_ports"), "\n"));
   }
-  const std::string port =
-      driver.Value("roce_port", context.device).value_or("-1");
+  const std::string port = context.Value("roce_port", "-1");
   if (!mode.empty() && mode != "auto") {
-    context.terminal->Out("udp_port:unknown\n");
-    return std::nullopt;
+    return context.Print("udp_port:unknown\n");
   }
   const bool unknown = port == "-1";
   const std::string shown =
@@ -397,10 +340,9 @@ Outcome GetUdpPorts(ToolContext& context, const Arguments&) {
                                     "\nstatus:auto\n")
       : unknown      ? "Unknown udp port\n"
                      : absl::StrCat("udp_port:", port, "\nstatus:custom\n");
-  context.terminal->Out(absl::StrCat(
+  return context.Print(absl::StrCat(
       shown,
       "UDP port list(based on IP pair):\nno entry has been configured.\n"));
-  return std::nullopt;
 }
 
 namespace {
@@ -440,11 +382,9 @@ Outcome StorePorts(ToolContext& context, const Lines& lines) {
 
 Outcome SetMode(ToolContext& context, const std::string& mode,
                 const std::string& ports, const Lines& lines) {
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
-  context.driver->Change("udp_mode", context.device, mode);
-  context.driver->Change("udp_ports", context.device, ports);
+  if (Outcome failure = context.AskToChange()) return failure;
+  context.Change("udp_mode", mode);
+  context.Change("udp_ports", ports);
   return StorePorts(context, lines);
 }
 
@@ -493,8 +433,8 @@ Outcome SetCodeMode(ToolContext& context, const Arguments& arguments) {
 
 Outcome SetOnePort(ToolContext& context, const std::string& port) {
   Driver& driver = *context.driver;
-  if (Outcome failure = driver.AskToChange(context.device)) return failure;
-  driver.Change("roce_port", context.device, port);
+  if (Outcome failure = context.AskToChange()) return failure;
+  context.Change("roce_port", port);
   driver.Erase("udp_mode", context.device);
   driver.Erase("udp_ports", context.device);
   return std::nullopt;
@@ -531,26 +471,18 @@ Outcome SetUdpPort(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetPriorityToTc(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  std::string classes = context.driver->Value("prio_tc", context.device)
-                            .value_or("0,0,0,0,0,0,0,0");
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  std::string classes = context.Value("prio_tc", "0,0,0,0,0,0,0,0");
   std::replace(classes.begin(), classes.end(), ',', ' ');
-  context.terminal->Out(
+  return context.Print(
       absl::StrCat("Priority mapping:\npriority   0 1 2 3 4 5 6 7\nTC         ",
                    classes, "\n"));
-  return std::nullopt;
 }
 
 Outcome GetBandwidth(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
-  }
-  context.terminal->Out(
+  if (Outcome failure = context.AskUnlisted()) return failure;
+  return context.Print(
       "Bandwidth TX:     0.00 MB/sec\nBandwidth RX:     0.00 MB/sec\n");
-  return std::nullopt;
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

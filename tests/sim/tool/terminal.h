@@ -8,8 +8,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 class Terminal {
  public:
@@ -48,7 +47,6 @@ class FakeTerminal final : public Terminal {
   std::string typed_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_TERMINAL_H_

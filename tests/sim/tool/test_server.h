@@ -16,8 +16,7 @@
 #include "tests/sim/tool/run_tool.h"
 #include "tests/sim/tool/terminal.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct ToolRun {
   int status = 0;
@@ -78,7 +77,6 @@ class TestServer {
   std::string root_;
 };
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_TEST_SERVER_H_

@@ -10,8 +10,7 @@
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr time_t kNearExpirySeconds = 60 * 24 * 3600;
@@ -105,10 +104,10 @@ Outcome GetTls(ToolContext& context, const Arguments&) {
   if (Outcome failure = driver.CallLibrary("tls", context.device)) {
     return failure;
   }
-  if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
+  if (Outcome failure = context.AskUnlisted()) return failure;
   if (!HasCertificates(context)) return failures::NoCertificate();
   const std::vector<Certificate> certificates = CertificatesOf(context);
-  const std::string enabled = driver.Value("tls", context.device).value_or("0");
+  const std::string enabled = context.Value("tls", "0");
   // A query that writes: the key is stored if it is not there. It does not
   // matter to the tool whether that succeeds.
   std::optional<std::string> stored;
@@ -142,17 +141,14 @@ Outcome SetTls(ToolContext& context, const Arguments& arguments) {
   }
   const std::string& enable = values["enable"];
   if (enable != "0" && enable != "1") return failures::WrongEnableValue();
-  if (Outcome failure = context.driver->AskToChange(context.device)) {
-    return failure;
-  }
+  if (Outcome failure = context.AskToChange()) return failure;
   if (!HasCertificates(context)) return failures::NoCertificate();
   const std::vector<Certificate> certificates = CertificatesOf(context);
-  context.driver->Change("tls", context.device, enable);
+  context.Change("tls", enable);
   if (enable == "1" && ArePreset(certificates)) {
     context.terminal->Out(kPresetWarning);
   }
   return context.conf->Write(context.Key("tls_enable"), enable);
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -14,8 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 constexpr char kToolPath[] = "/usr/local/Ascend/driver/tools/hccn_tool";
@@ -175,5 +174,4 @@ int RunAsProgram(const char* name, ToolFunction tool, int argc, char** argv) {
               &terminal);
 }
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

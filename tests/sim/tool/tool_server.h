@@ -15,8 +15,7 @@
 #include "tests/sim/tool/hccn_conf.h"
 #include "tests/sim/tool/terminal.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 
 struct ToolServer {
   StateFile state;
@@ -55,7 +54,6 @@ using ToolFunction = int (*)(const std::vector<std::string>& arguments,
 // the program's `name` is on standard error.
 int RunAsProgram(const char* name, ToolFunction tool, int argc, char** argv);
 
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
 
 #endif  // TESTS_SIM_TOOL_TOOL_SERVER_H_

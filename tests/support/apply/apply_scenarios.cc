@@ -6,31 +6,26 @@
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/change_kind.h"
+#include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
 namespace {
 
 constexpr char kHccnConf[] = "/etc/hccn.conf";
 constexpr char kMask[] = "255.255.255.0";
+constexpr char kGateway[] = "10.0.0.254";
 
 ClusterSpec BaseSpec() {
   ClusterSpec spec;
-  spec.set_version(1);
-  spec.set_name("demo");
-  spec.set_product("atlas-a2");
-  spec.mutable_hccl()->set_base_port(60000);
-  spec.mutable_hccl()->set_port_count(16);
-  spec.mutable_kernel()->set_somaxconn(65535);
-  spec.mutable_kernel()->set_tcp_max_syn_backlog(65535);
-  spec.mutable_kernel()->set_persistent(true);
-  spec.set_rendezvous_port(29500);
-  spec.set_ssh_port(22);
-  ServerSpec* server = spec.add_servers();
-  server->set_host(kScenarioHost);
-  server->set_address("192.168.7.22");
-  ServerSpec* other = spec.add_servers();
-  other->set_host("node-08");
-  other->set_address("192.168.7.23");
+  Patch(R"(version: 1 name: "demo" product: "atlas-a2"
+           hccl { base_port: 60000 port_count: 16 }
+           kernel { somaxconn: 65535 tcp_max_syn_backlog: 65535
+                    persistent: true }
+           rendezvous_port: 29500 ssh_port: 22
+           servers { address: "192.168.7.22" }
+           servers { host: "node-08" address: "192.168.7.23" })",
+        &spec);
+  spec.mutable_servers(0)->set_host(kScenarioHost);
   return spec;
 }
 
@@ -73,16 +68,8 @@ MachineAccess Scenario::Access() {
 namespace {
 
 std::unique_ptr<Applier> ApplierThrough(const MachineAccess& access) {
-  ApplierOptions options;
-  options.host = kScenarioHost;
-  options.state_folder = kScenarioStateFolder;
-  const std::vector<ChangeKind>& kinds = AllChangeKinds();
-  return std::make_unique<Applier>(
-      options, access,
-      [kinds] {
-        return AllowsOnly(std::set<ChangeKind>(kinds.begin(), kinds.end()));
-      },
-      [] { return std::vector<DeviceUser>(); });
+  return std::make_unique<Applier>(ScenarioOptions(), access, AllowsAll,
+                                   [] { return std::vector<DeviceUser>(); });
 }
 
 }  // namespace
@@ -101,8 +88,50 @@ std::unique_ptr<Applier> Scenario::MakeApplier(EffectLog* log) {
   return ApplierThrough(access);
 }
 
+absl::StatusOr<ApplyResult> Scenario::Apply(const std::string& id) {
+  return MakeApplier()->Apply(RequestFor(Plan(), id));
+}
+
+absl::StatusOr<ApplyResult> Scenario::Rollback(bool force) {
+  return MakeApplier()->Rollback(RollbackOf("a1", force));
+}
+
 std::map<std::string, std::string> Scenario::State() const {
   return machine.State(kScenarioStateFolder);
+}
+
+ApplierOptions ScenarioOptions() {
+  ApplierOptions options;
+  options.host = kScenarioHost;
+  options.state_folder = kScenarioStateFolder;
+  return options;
+}
+
+HostAllows AllowsAll() {
+  const std::vector<ChangeKind>& kinds = AllChangeKinds();
+  return AllowsOnly(std::set<ChangeKind>(kinds.begin(), kinds.end()));
+}
+
+RollbackRequest RollbackOf(const std::string& apply_id, bool force) {
+  RollbackRequest request;
+  request.apply_id = apply_id;
+  request.force = force;
+  return request;
+}
+
+ApplyResult Got(const absl::StatusOr<ApplyResult>& result) {
+  if (result.ok()) return *result;
+  ApplyResult none;
+  none.set_error(result.status().ToString());
+  return none;
+}
+
+ApplyResult OnlyOne(const absl::StatusOr<std::vector<ApplyResult>>& results) {
+  if (results.ok() && results->size() == 1) return results->front();
+  ApplyResult none;
+  none.set_error(results.ok() ? absl::StrCat(results->size(), " results")
+                              : results.status().ToString());
+  return none;
 }
 
 ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id) {
@@ -117,7 +146,7 @@ ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id) {
 std::unique_ptr<Scenario> OpenUfwScenario() {
   auto scenario = std::make_unique<Scenario>();
   FakeMachine& machine = scenario->machine;
-  FakeMachine::Device routed = Device("10.0.0.1", "10.0.0.254");
+  FakeMachine::Device routed = Device("10.0.0.1", kGateway);
   routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
   routed.roce_port = "4791";
   machine.AddDevice(0, routed);
@@ -151,7 +180,7 @@ std::unique_ptr<Scenario> OpenUfwScenario() {
 std::unique_ptr<Scenario> OpenFirewalldScenario() {
   auto scenario = std::make_unique<Scenario>();
   FakeMachine& machine = scenario->machine;
-  FakeMachine::Device mapped = Device("10.0.0.6", "10.0.0.254");
+  FakeMachine::Device mapped = Device("10.0.0.6", kGateway);
   mapped.dscp = "3:2,46:2";
   machine.AddDevice(5, mapped);
   machine.files().Put(kHccnConf,
@@ -172,35 +201,35 @@ std::unique_ptr<Scenario> OpenFirewalldScenario() {
   spec.mutable_lossless()->set_roce_port(4791);
   // One is set, one restored to 0, one stays.
   spec.mutable_lossless()->set_dscp_to_tc("33:1,46:2");
-  AddDevice(&spec, 5, "10.0.0.6", "10.0.0.254", "10.0.0.254");
+  AddDevice(&spec, 5, "10.0.0.6", kGateway, kGateway);
   return scenario;
 }
 
 std::unique_ptr<Scenario> DisableFirewallsScenario() {
   auto scenario = std::make_unique<Scenario>();
   FakeMachine& machine = scenario->machine;
-  machine.AddDevice(0, Device("10.0.0.1", "10.0.0.254"));
-  machine.AddDevice(1, Device("10.0.0.2", "10.0.0.254"));
+  machine.AddDevice(0, Device("10.0.0.1", kGateway));
+  machine.AddDevice(1, Device("10.0.0.2", kGateway));
   machine.AddUfw();
   machine.AddFirewalld();
 
   ClusterSpec& spec = scenario->spec;
   spec = BaseSpec();
   spec.set_firewall(FIREWALL_DISABLED);
-  AddDevice(&spec, 0, "10.0.0.2", "10.0.0.254", "10.0.0.254");
-  AddDevice(&spec, 1, "10.0.0.3", "10.0.0.254", "10.0.0.254");
+  AddDevice(&spec, 0, "10.0.0.2", kGateway, kGateway);
+  AddDevice(&spec, 1, "10.0.0.3", kGateway, kGateway);
   return scenario;
 }
 
 std::unique_ptr<Scenario> BrokenConfScenario() {
   auto scenario = std::make_unique<Scenario>();
   FakeMachine& machine = scenario->machine;
-  FakeMachine::Device routed = Device("10.0.0.1", "10.0.0.254");
+  FakeMachine::Device routed = Device("10.0.0.1", kGateway);
   routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
-  routed.detect = "10.0.0.254";
+  routed.detect = kGateway;
   routed.roce_port = "4791";
-  FakeMachine::Device unlike = Device("10.0.0.2", "10.0.0.254");
-  unlike.detect = "10.0.0.254";
+  FakeMachine::Device unlike = Device("10.0.0.2", kGateway);
+  unlike.detect = kGateway;
   unlike.tls = false;
   unlike.roce_port = "4791";
   routed.dscp = unlike.dscp = "33:1,46:2";
@@ -225,15 +254,15 @@ std::unique_ptr<Scenario> BrokenConfScenario() {
   spec.mutable_lossless()->set_pfc("0,0,0,0,0,0,0,0");
   spec.mutable_lossless()->set_roce_port(4791);
   spec.mutable_lossless()->set_dscp_to_tc("33:1,46:2");
-  AddDevice(&spec, 0, "10.0.0.11", "10.0.0.254", "10.0.0.254");
-  AddDevice(&spec, 1, "10.0.0.2", "10.0.0.254", "10.0.0.254");
+  AddDevice(&spec, 0, "10.0.0.11", kGateway, kGateway);
+  AddDevice(&spec, 1, "10.0.0.2", kGateway, kGateway);
   return scenario;
 }
 
 std::unique_ptr<Scenario> NoTlsKeyScenario() {
   auto scenario = std::make_unique<Scenario>();
   FakeMachine& machine = scenario->machine;
-  machine.AddDevice(0, Device("10.0.0.1", "10.0.0.254"));
+  machine.AddDevice(0, Device("10.0.0.1", kGateway));
   machine.files().Put(kHccnConf,
                       "address_0=10.0.0.1\nnetmask_0=255.255.255.0\n"
                       "gateway_0=10.0.0.254\n",
@@ -242,45 +271,47 @@ std::unique_ptr<Scenario> NoTlsKeyScenario() {
   ClusterSpec& spec = scenario->spec;
   spec = BaseSpec();
   spec.set_tls(false);
-  AddDevice(&spec, 0, "10.0.0.1", "10.0.0.254", "10.0.0.254");
+  AddDevice(&spec, 0, "10.0.0.1", kGateway, kGateway);
   return scenario;
 }
 
-std::unique_ptr<Scenario> CrashedScenario() {
-  const auto apply = [](Scenario* scenario, EffectLog* log) {
-    const HostPlan plan = scenario->Plan();
-    scenario->MakeApplier(log)
-        ->Apply(RequestFor(plan, "a1"))
-        .status()
-        .IgnoreError();
-    // They hold the log.
-    scenario->logged_files.reset();
-    scenario->logged_runner.reset();
-  };
-  EffectLog whole;
-  apply(OpenUfwScenario().get(), &whole);
+namespace {
+
+// Applies "a1" through the log, which may end the process.
+void ApplyThrough(EffectLog* log, Scenario* scenario) {
+  (void)scenario->MakeApplier(log)->Apply(RequestFor(scenario->Plan(), "a1"));
+  // They hold the log.
+  scenario->logged_files.reset();
+  scenario->logged_runner.reset();
+}
+
+std::unique_ptr<Scenario> CrashedAt(size_t effect, CrashPoint point) {
   auto crashed = OpenUfwScenario();
-  EffectLog half;
-  half.CrashAt(whole.effects().size() / 2, CrashPoint::kAfter);
-  apply(crashed.get(), &half);
+  EffectLog log;
+  log.CrashAt(effect, point);
+  ApplyThrough(&log, crashed.get());
   return crashed;
+}
+
+std::vector<std::string> AllEffects() {
+  EffectLog log;
+  ApplyThrough(&log, OpenUfwScenario().get());
+  return log.effects();
+}
+
+}  // namespace
+
+std::unique_ptr<Scenario> CrashedScenario() {
+  return CrashedAt(AllEffects().size() / 2, CrashPoint::kAfter);
 }
 
 std::unique_ptr<Scenario> AlmostAppliedScenario() {
   const std::string record =
       absl::StrCat("write ", kScenarioStateFolder, "/a1.journal");
-  EffectLog whole;
-  auto first = OpenUfwScenario();
-  (void)first->MakeApplier(&whole)->Apply(RequestFor(first->Plan(), "a1"));
-  size_t last = whole.effects().size() - 1;
-  while (whole.effects()[last] != record) --last;
-  auto scenario = OpenUfwScenario();
-  EffectLog log;
-  log.CrashAt(last, CrashPoint::kBefore);
-  (void)scenario->MakeApplier(&log)->Apply(RequestFor(scenario->Plan(), "a1"));
-  scenario->logged_files.reset();
-  scenario->logged_runner.reset();
-  return scenario;
+  const std::vector<std::string> effects = AllEffects();
+  size_t last = effects.size() - 1;
+  while (effects[last] != record) --last;
+  return CrashedAt(last, CrashPoint::kBefore);
 }
 
 std::vector<NamedScenario> AllScenarios() {

@@ -22,6 +22,11 @@ namespace clusterd {
 inline constexpr char kScenarioHost[] = "node-07";
 inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
 
+// Lines of the log about apply "a1".
+inline constexpr char kCutOffLine[] = "apply a1 was cut off: UNDONE";
+inline constexpr char kNotConfirmedLine[] =
+    "apply a1 was not confirmed: ROLLED_BACK";
+
 // One machine and its changes. Movable by pointer only.
 struct Scenario {
   FakeMachine machine{kScenarioHost};
@@ -36,6 +41,9 @@ struct Scenario {
   std::unique_ptr<Applier> MakeApplier();
   // The same, but through a log that can end the process.
   std::unique_ptr<Applier> MakeApplier(EffectLog* log);
+  // What an applier of MakeApplier makes of the plan, or of apply "a1".
+  absl::StatusOr<ApplyResult> Apply(const std::string& id = "a1");
+  absl::StatusOr<ApplyResult> Rollback(bool force = false);
   // The whole machine but clusterd's own folder.
   std::map<std::string, std::string> State() const;
 
@@ -43,7 +51,17 @@ struct Scenario {
   std::unique_ptr<EffectCommandRunner> logged_runner;
 };
 
+// Of an applier on that host.
+ApplierOptions ScenarioOptions();
+HostAllows AllowsAll();
+
 ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id);
+RollbackRequest RollbackOf(const std::string& apply_id, bool force = false);
+
+// The result; without one, a result without outcome that has the error.
+ApplyResult Got(const absl::StatusOr<ApplyResult>& result);
+// The same of the only apply that was recovered.
+ApplyResult OnlyOne(const absl::StatusOr<std::vector<ApplyResult>>& results);
 
 // Three devices with addresses, gateways, routes, an IPv6 gateway and comments
 // in an hccn.conf without a final newline; TLS on; low kernel parameters and

@@ -16,126 +16,99 @@ class FakeController::ControllerService final : public Controller::Service {
 
   grpc::Status GetSpec(grpc::ServerContext*, const GetSpecRequest*,
                        GetSpecResponse* response) override {
-    *response = owner_.script_.spec;
-    return owner_.script_.spec_status;
+    *response = script_.spec;
+    return script_.spec_status;
   }
 
   grpc::Status ListHosts(grpc::ServerContext*, const ListHostsRequest*,
                          ListHostsResponse* response) override {
-    *response = owner_.script_.hosts;
-    return owner_.script_.hosts_status;
+    *response = script_.hosts;
+    return script_.hosts_status;
   }
 
   grpc::Status DescribeHost(grpc::ServerContext*,
                             const DescribeHostRequest* request,
                             DescribeHostResponse* response) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.described_host_ = request->host();
-    }
-    *response = owner_.script_.description;
-    return owner_.script_.describe_status;
+    owner_.Note(&ControllerSeen::described_host, request->host());
+    *response = script_.description;
+    return script_.describe_status;
   }
 
   grpc::Status Check(grpc::ServerContext*, const CheckRequest* request,
                      grpc::ServerWriter<CheckEvent>* writer) override {
-    const ControllerScript& script = owner_.script_;
     size_t before = 0;
     {
       absl::MutexLock lock(&owner_.mutex_);
-      owner_.check_request_ = *request;
-      before = owner_.checks_++;
+      owner_.seen_.check_request = *request;
+      before = owner_.seen_.checks++;
     }
-    if (before < script.first_checks.size()) {
-      return Play(script.first_checks[before], false, grpc::Status::OK,
+    if (before < script_.first_checks.size()) {
+      return Play(script_.first_checks[before], false, grpc::Status::OK,
                   *writer);
     }
-    return Play(script.check_events, script.check_hangs, script.check_status,
+    return Play(script_.check_events, script_.check_hangs, script_.check_status,
                 *writer);
   }
 
   grpc::Status CheckSoFar(grpc::ServerContext*,
                           const CheckSoFarRequest* request,
                           Report* response) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.asked_so_far_ = request->run_id();
-    if (!owner_.script_.so_far.has_value()) {
+    owner_.Note(&ControllerSeen::asked_so_far, request->run_id());
+    if (!script_.so_far.has_value()) {
       return grpc::Status(grpc::StatusCode::NOT_FOUND, "not under way");
     }
-    *response = *owner_.script_.so_far;
+    *response = *script_.so_far;
     return grpc::Status::OK;
   }
 
   grpc::Status GetAuditHeads(grpc::ServerContext*, const GetAuditHeadsRequest*,
                              GetAuditHeadsResponse* response) override {
-    *response = owner_.script_.audit_heads;
-    return owner_.script_.audit_status;
+    *response = script_.audit_heads;
+    return script_.audit_status;
   }
 
   grpc::Status ForgetHost(grpc::ServerContext*,
                           const ForgetHostRequest* request,
                           ForgetHostResponse* response) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.forgotten_host_ = request->host();
-    *response = owner_.script_.forgotten;
-    return owner_.script_.forget_status;
+    owner_.Note(&ControllerSeen::forgotten_host, request->host());
+    *response = script_.forgotten;
+    return script_.forget_status;
   }
 
   grpc::Status Plan(grpc::ServerContext*, const PlanRequest* request,
                     grpc::ServerWriter<PlanEvent>* writer) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.plan_request_ = *request;
-    }
-    return Play(owner_.script_.plan_events, owner_.script_.plan_hangs,
-                owner_.script_.plan_status, *writer);
+    owner_.Note(&ControllerSeen::plan_request, *request);
+    return Play(script_.plan_events, script_.plan_hangs, script_.plan_status,
+                *writer);
   }
 
   grpc::Status Learn(grpc::ServerContext*, const LearnRequest* request,
                      grpc::ServerWriter<LearnEvent>* writer) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.learn_request_ = *request;
-    }
-    return Play(owner_.script_.learn_events, false, owner_.script_.learn_status,
-                *writer);
+    owner_.Note(&ControllerSeen::learn_request, *request);
+    return Play(script_.learn_events, false, script_.learn_status, *writer);
   }
 
   grpc::Status PrepareLaunch(grpc::ServerContext*, const LaunchRequest* request,
                              grpc::ServerWriter<LaunchEvent>* writer) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.launch_request_ = *request;
-    }
-    return Play(owner_.script_.launch_events, false,
-                owner_.script_.launch_status, *writer);
+    owner_.Note(&ControllerSeen::launch_request, *request);
+    return Play(script_.launch_events, false, script_.launch_status, *writer);
   }
 
   grpc::Status ReadLogs(grpc::ServerContext*, const LogsRequest* request,
                         grpc::ServerWriter<LogsEvent>* writer) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.logs_request_ = *request;
-    }
-    return Play(owner_.script_.logs_events, false, owner_.script_.logs_status,
-                *writer);
+    owner_.Note(&ControllerSeen::logs_request, *request);
+    return Play(script_.logs_events, false, script_.logs_status, *writer);
   }
 
   grpc::Status ApplyPlan(grpc::ServerContext*, const ApplyPlanRequest* request,
                          grpc::ServerWriter<ApplyEvent>* writer) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.apply_request_ = *request;
-    }
+    owner_.Note(&ControllerSeen::apply_request, *request);
     return Apply(*writer);
   }
 
   grpc::Status RollBack(grpc::ServerContext*, const RollBackRequest* request,
                         grpc::ServerWriter<ApplyEvent>* writer) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.roll_back_request_ = *request;
-    }
+    owner_.Note(&ControllerSeen::roll_back_request, *request);
     return Apply(*writer);
   }
 
@@ -143,23 +116,20 @@ class FakeController::ControllerService final : public Controller::Service {
                            const ListHistoryRequest* request,
                            ListHistoryResponse* response) override {
     absl::MutexLock lock(&owner_.mutex_);
-    const size_t calls = owner_.history_requests_.size();
-    owner_.history_requests_.push_back(*request);
-    if (calls < owner_.script_.history.size()) {
-      *response = owner_.script_.history[calls];
+    const size_t calls = owner_.seen_.history_requests.size();
+    owner_.seen_.history_requests.push_back(*request);
+    if (calls < script_.history.size()) {
+      *response = script_.history[calls];
     }
-    return owner_.script_.history_status;
+    return script_.history_status;
   }
 
   grpc::Status GetHistory(grpc::ServerContext*,
                           const GetHistoryRequest* request,
                           HistoryRecord* response) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.record_id_ = request->id();
-    }
-    *response = owner_.script_.record;
-    const std::vector<HistoryRecord>& records = owner_.script_.records;
+    owner_.Note(&ControllerSeen::record_id, request->id());
+    *response = script_.record;
+    const std::vector<HistoryRecord>& records = script_.records;
     if (!records.empty()) {
       const auto found = std::find_if(
           records.begin(), records.end(), [&](const HistoryRecord& record) {
@@ -170,115 +140,98 @@ class FakeController::ControllerService final : public Controller::Service {
       }
       *response = *found;
     }
-    return owner_.script_.record_status;
+    return script_.record_status;
   }
 
   grpc::Status Watch(grpc::ServerContext*, const WatchRequest*,
                      grpc::ServerWriter<ClusterNow>* writer) override {
-    const auto& watches = owner_.script_.watches;
+    const auto& watches = script_.watches;
     size_t call = 0;
     {
       absl::MutexLock lock(&owner_.mutex_);
-      call = static_cast<size_t>(owner_.watches_++);
+      call = static_cast<size_t>(owner_.seen_.watches++);
     }
-    if (call >= watches.size()) return owner_.script_.watch_status;
-    return Play(watches[call], call + 1 == watches.size(),
-                owner_.script_.watch_status, *writer);
+    if (call >= watches.size()) return script_.watch_status;
+    return Play(watches[call], call + 1 == watches.size(), script_.watch_status,
+                *writer);
   }
 
   grpc::Status AbortApply(grpc::ServerContext*,
                           const AbortApplyRequest* request,
                           AbortApplyResponse* response) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.aborted_id_ = request->id();
-    *response = owner_.script_.aborted;
-    return owner_.script_.abort_status;
+    owner_.Note(&ControllerSeen::aborted_id, request->id());
+    *response = script_.aborted;
+    return script_.abort_status;
   }
 
   grpc::Status Confirm(grpc::ServerContext*, const ConfirmRequest* request,
                        ConfirmResponse* response) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.confirmed_id_ = request->id();
-    *response = owner_.script_.confirmed;
-    return owner_.script_.confirm_status;
+    owner_.Note(&ControllerSeen::confirmed_id, request->id());
+    *response = script_.confirmed;
+    return script_.confirm_status;
   }
 
   grpc::Status Extend(grpc::ServerContext*, const ExtendRequest* request,
                       ConfirmResponse* response) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.extend_request_ = *request;
-    *response = owner_.script_.confirmed;
-    return owner_.script_.confirm_status;
+    owner_.Note(&ControllerSeen::extend_request, *request);
+    *response = script_.confirmed;
+    return script_.confirm_status;
   }
 
   grpc::Status Cancel(grpc::ServerContext*, const CancelRequest* request,
                       CancelResponse* response) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.cancelled_id_ = request->id();
-    }
-    *response = owner_.script_.cancelled;
-    return owner_.script_.cancel_status;
+    owner_.Note(&ControllerSeen::cancelled_id, request->id());
+    *response = script_.cancelled;
+    return script_.cancel_status;
   }
 
   grpc::Status Lock(grpc::ServerContext*, const LockRequest* request,
                     LockResponse* response) override {
-    {
-      absl::MutexLock lock(&owner_.mutex_);
-      owner_.lock_request_ = *request;
-    }
-    *response = owner_.script_.locked;
-    return owner_.script_.lock_status;
+    owner_.Note(&ControllerSeen::lock_request, *request);
+    *response = script_.locked;
+    return script_.lock_status;
   }
 
   grpc::Status Waive(grpc::ServerContext*, const WaiveRequest* request,
                      WaiverResponse* response) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.waive_request_ = *request;
-    *response = owner_.script_.waived;
-    return owner_.script_.waive_status;
+    owner_.Note(&ControllerSeen::waive_request, *request);
+    *response = script_.waived;
+    return script_.waive_status;
   }
 
   grpc::Status EndWaiver(grpc::ServerContext*, const EndWaiverRequest*,
                          WaiverResponse* response) override {
-    *response = owner_.script_.waived;
-    return owner_.script_.waive_status;
+    *response = script_.waived;
+    return script_.waive_status;
   }
 
   grpc::Status ListWaivers(grpc::ServerContext*, const ListWaiversRequest*,
                            ListWaiversResponse* response) override {
-    *response = owner_.script_.waivers;
-    return owner_.script_.waive_status;
+    *response = script_.waivers;
+    return script_.waive_status;
   }
 
   grpc::Status Unlock(grpc::ServerContext*, const UnlockRequest*,
                       UnlockResponse* response) override {
-    *response = owner_.script_.unlocked;
-    return owner_.script_.lock_status;
+    *response = script_.unlocked;
+    return script_.lock_status;
   }
 
   grpc::Status ListLocks(grpc::ServerContext*, const ListLocksRequest*,
                          ListLocksResponse* response) override {
-    *response = owner_.script_.locks;
-    return owner_.script_.lock_status;
+    *response = script_.locks;
+    return script_.lock_status;
   }
 
  private:
   grpc::Status Apply(grpc::ServerWriter<ApplyEvent>& writer) {
-    const std::vector<ApplyEvent>& later = owner_.script_.events_of_cancel;
+    const std::vector<ApplyEvent>& later = script_.events_of_cancel;
+    for (const ApplyEvent& event : script_.apply_events) writer.Write(event);
     if (!later.empty()) {
-      for (const ApplyEvent& event : owner_.script_.apply_events) {
-        writer.Write(event);
-      }
-      {
-        absl::MutexLock lock(&owner_.mutex_);
-        owner_.mutex_.Await(absl::Condition(&owner_, &FakeController::MayGoOn));
-      }
-      return Play(later, owner_.script_.apply_hangs,
-                  owner_.script_.apply_status, writer);
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.mutex_.Await(absl::Condition(&owner_, &FakeController::MayGoOn));
     }
-    return Play(owner_.script_.apply_events, owner_.script_.apply_hangs,
-                owner_.script_.apply_status, writer);
+    return Play(later, script_.apply_hangs, script_.apply_status, writer);
   }
 
   template <typename Event>
@@ -291,6 +244,7 @@ class FakeController::ControllerService final : public Controller::Service {
   }
 
   FakeController& owner_;
+  const ControllerScript& script_ = owner_.script_;
 };
 
 class FakeController::LocalService final : public LocalAgent::Service {
@@ -299,20 +253,20 @@ class FakeController::LocalService final : public LocalAgent::Service {
 
   grpc::Status CheckSelf(grpc::ServerContext*, const CheckSelfRequest*,
                          CheckSelfResponse* response) override {
-    *response = owner_.script_.self;
-    return owner_.script_.self_status;
+    *response = script_.self;
+    return script_.self_status;
   }
 
   grpc::Status RunHook(grpc::ServerContext*, const HookRequest* request,
                        HookAnswer* answer) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.hook_request_ = *request;
-    *answer = owner_.script_.hook;
-    return owner_.script_.hook_status;
+    owner_.Note(&ControllerSeen::hook_request, *request);
+    *answer = script_.hook;
+    return script_.hook_status;
   }
 
  private:
   FakeController& owner_;
+  const ControllerScript& script_ = owner_.script_;
 };
 
 class FakeController::TrustService final : public Trust::Service {
@@ -322,43 +276,42 @@ class FakeController::TrustService final : public Trust::Service {
   grpc::Status CreateToken(grpc::ServerContext*,
                            const CreateTokenRequest* request,
                            CreateTokenResponse* response) override {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.token_request_ = *request;
-    *response = owner_.script_.token;
-    return owner_.script_.trust_status;
+    owner_.Note(&ControllerSeen::token_request, *request);
+    *response = script_.token;
+    return script_.trust_status;
   }
   grpc::Status ListTokens(grpc::ServerContext*, const ListTokensRequest*,
                           ListTokensResponse* response) override {
-    *response = owner_.script_.tokens;
-    return owner_.script_.trust_status;
+    *response = script_.tokens;
+    return script_.trust_status;
   }
   grpc::Status RevokeToken(grpc::ServerContext*,
                            const RevokeTokenRequest* request,
                            RevokeTokenResponse* response) override {
-    *response = owner_.script_.revoked;
+    *response = script_.revoked;
     return Decide("revoke", request->id());
   }
   grpc::Status ListCertificates(grpc::ServerContext*,
                                 const ListCertificatesRequest*,
                                 ListCertificatesResponse* response) override {
-    *response = owner_.script_.certificates;
-    return owner_.script_.trust_status;
+    *response = script_.certificates;
+    return script_.trust_status;
   }
   grpc::Status ApproveHost(grpc::ServerContext*,
                            const ApproveHostRequest* request,
                            ApproveHostResponse* response) override {
-    *response = owner_.script_.approved;
+    *response = script_.approved;
     return Decide("approve", request->name() + " " + request->key());
   }
   grpc::Status RefuseHost(grpc::ServerContext*,
                           const ApproveHostRequest* request,
                           ApproveHostResponse* response) override {
-    *response = owner_.script_.approved;
+    *response = script_.approved;
     return Decide("refuse", request->name() + " " + request->key());
   }
   grpc::Status ResetHost(grpc::ServerContext*, const ResetHostRequest* request,
                          ResetHostResponse* response) override {
-    *response = owner_.script_.reset;
+    *response = script_.reset;
     return Decide("reset", request->key().empty()
                                ? request->name()
                                : request->name() + " " + request->key());
@@ -366,12 +319,12 @@ class FakeController::TrustService final : public Trust::Service {
 
  private:
   grpc::Status Decide(const char* what, const std::string& about) {
-    absl::MutexLock lock(&owner_.mutex_);
-    owner_.decision_ = absl::StrCat(what, " ", about);
-    return owner_.script_.trust_status;
+    owner_.Note(&ControllerSeen::decision, absl::StrCat(what, " ", about));
+    return script_.trust_status;
   }
 
   FakeController& owner_;
+  const ControllerScript& script_ = owner_.script_;
 };
 
 FakeController::FakeController(ControllerScript script)
@@ -397,139 +350,15 @@ FakeController::~FakeController() {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> FakeController::ToController(
     const ConnectionSettings& settings) {
   absl::MutexLock lock(&mutex_);
-  settings_ = settings;
+  seen_.settings = settings;
   return server_->InProcessChannel(grpc::ChannelArguments());
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> FakeController::ToLocalDaemon(
     const std::string& socket_path) {
   absl::MutexLock lock(&mutex_);
-  socket_path_ = socket_path;
+  seen_.socket_path = socket_path;
   return server_->InProcessChannel(grpc::ChannelArguments());
-}
-
-std::optional<CheckRequest> FakeController::check_request() const {
-  absl::MutexLock lock(&mutex_);
-  return check_request_;
-}
-
-std::optional<HookRequest> FakeController::hook_request() const {
-  absl::MutexLock lock(&mutex_);
-  return hook_request_;
-}
-
-std::optional<PlanRequest> FakeController::plan_request() const {
-  absl::MutexLock lock(&mutex_);
-  return plan_request_;
-}
-
-std::optional<ApplyPlanRequest> FakeController::apply_request() const {
-  absl::MutexLock lock(&mutex_);
-  return apply_request_;
-}
-
-std::optional<RollBackRequest> FakeController::roll_back_request() const {
-  absl::MutexLock lock(&mutex_);
-  return roll_back_request_;
-}
-std::optional<LockRequest> FakeController::lock_request() const {
-  absl::MutexLock lock(&mutex_);
-  return lock_request_;
-}
-
-std::optional<WaiveRequest> FakeController::waive_request() const {
-  absl::MutexLock lock(&mutex_);
-  return waive_request_;
-}
-
-std::vector<ListHistoryRequest> FakeController::history_requests() const {
-  absl::MutexLock lock(&mutex_);
-  return history_requests_;
-}
-
-std::optional<LearnRequest> FakeController::learn_request() const {
-  absl::MutexLock lock(&mutex_);
-  return learn_request_;
-}
-
-std::optional<LaunchRequest> FakeController::launch_request() const {
-  absl::MutexLock lock(&mutex_);
-  return launch_request_;
-}
-
-std::optional<LogsRequest> FakeController::logs_request() const {
-  absl::MutexLock lock(&mutex_);
-  return logs_request_;
-}
-
-std::string FakeController::record_id() const {
-  absl::MutexLock lock(&mutex_);
-  return record_id_;
-}
-
-std::string FakeController::aborted_id() const {
-  absl::MutexLock lock(&mutex_);
-  return aborted_id_;
-}
-
-std::string FakeController::confirmed_id() const {
-  absl::MutexLock lock(&mutex_);
-  return confirmed_id_;
-}
-
-std::optional<ExtendRequest> FakeController::extend_request() const {
-  absl::MutexLock lock(&mutex_);
-  return extend_request_;
-}
-
-std::string FakeController::cancelled_id() const {
-  absl::MutexLock lock(&mutex_);
-  return cancelled_id_;
-}
-
-std::optional<ConnectionSettings> FakeController::settings() const {
-  absl::MutexLock lock(&mutex_);
-  return settings_;
-}
-
-std::string FakeController::socket_path() const {
-  absl::MutexLock lock(&mutex_);
-  return socket_path_;
-}
-
-int FakeController::watches() const {
-  absl::MutexLock lock(&mutex_);
-  return watches_;
-}
-
-int FakeController::checks() const {
-  absl::MutexLock lock(&mutex_);
-  return checks_;
-}
-
-std::string FakeController::asked_so_far() const {
-  absl::MutexLock lock(&mutex_);
-  return asked_so_far_;
-}
-
-std::string FakeController::forgotten_host() const {
-  absl::MutexLock lock(&mutex_);
-  return forgotten_host_;
-}
-
-std::string FakeController::described_host() const {
-  absl::MutexLock lock(&mutex_);
-  return described_host_;
-}
-
-std::optional<CreateTokenRequest> FakeController::token_request() const {
-  absl::MutexLock lock(&mutex_);
-  return token_request_;
-}
-
-std::string FakeController::decision() const {
-  absl::MutexLock lock(&mutex_);
-  return decision_;
 }
 
 ClusterSpec SpecOfServers(int count) {
@@ -565,52 +394,40 @@ Report PassingReport(const std::vector<std::string>& hosts) {
   return report;
 }
 
+namespace {
+
+template <typename Event, typename Part>
+Event Holding(Part* (Event::*part)(), const Part& value) {
+  Event event;
+  *(event.*part)() = value;
+  return event;
+}
+
+}  // namespace
+
 CheckEvent EventOf(const Report& report) {
-  CheckEvent event;
-  *event.mutable_report() = report;
-  return event;
+  return Holding(&CheckEvent::mutable_report, report);
 }
-
 CheckEvent EventOf(const CheckProgress& progress) {
-  CheckEvent event;
-  *event.mutable_progress() = progress;
-  return event;
+  return Holding(&CheckEvent::mutable_progress, progress);
 }
-
 PlanEvent EventOf(const ClusterPlan& plan) {
-  PlanEvent event;
-  *event.mutable_plan() = plan;
-  return event;
+  return Holding(&PlanEvent::mutable_plan, plan);
 }
-
 ApplyEvent EventOf(const ApplyProgress& progress) {
-  ApplyEvent event;
-  *event.mutable_progress() = progress;
-  return event;
+  return Holding(&ApplyEvent::mutable_progress, progress);
 }
-
 ApplyEvent EventOf(const ApplyResult& result) {
-  ApplyEvent event;
-  *event.mutable_host() = result;
-  return event;
+  return Holding(&ApplyEvent::mutable_host, result);
 }
-
 ApplyEvent EventOf(const ApplyReport& report) {
-  ApplyEvent event;
-  *event.mutable_report() = report;
-  return event;
+  return Holding(&ApplyEvent::mutable_report, report);
 }
-
 ApplyEvent EventOf(const ApplyWave& wave) {
-  ApplyEvent event;
-  *event.mutable_wave() = wave;
-  return event;
+  return Holding(&ApplyEvent::mutable_wave, wave);
 }
-
 ApplyEvent EventOf(const CancelResponse& cancelled) {
-  ApplyEvent event;
-  *event.mutable_cancelled() = cancelled;
-  return event;
+  return Holding(&ApplyEvent::mutable_cancelled, cancelled);
 }
 
 }  // namespace clusterd

@@ -107,8 +107,37 @@ struct ControllerScript {
   grpc::Status hook_status;
 };
 
+// What the fake was asked.
+struct ControllerSeen {
+  std::optional<CheckRequest> check_request;
+  std::optional<HookRequest> hook_request;
+  std::optional<PlanRequest> plan_request;
+  std::optional<LearnRequest> learn_request;
+  std::optional<LaunchRequest> launch_request;
+  std::optional<LogsRequest> logs_request;
+  std::optional<ApplyPlanRequest> apply_request;
+  std::optional<RollBackRequest> roll_back_request;
+  std::optional<LockRequest> lock_request;
+  std::optional<WaiveRequest> waive_request;
+  std::optional<ExtendRequest> extend_request;
+  std::optional<CreateTokenRequest> token_request;
+  std::optional<ConnectionSettings> settings;
+  std::vector<ListHistoryRequest> history_requests;
+  int checks = 0;
+  int watches = 0;
+  std::string socket_path;
+  std::string asked_so_far;
+  std::string forgotten_host;
+  std::string described_host;
+  std::string record_id;
+  std::string cancelled_id;
+  std::string aborted_id;
+  std::string confirmed_id;
+  std::string decision;
+};
+
 // Safe for concurrent use.
-class FakeController final : public Connector {
+class FakeController : public Connector {
  public:
   explicit FakeController(ControllerScript script);
   ~FakeController() override;
@@ -119,46 +148,56 @@ class FakeController final : public Connector {
       const std::string& socket_path) override;
 
   // The last ones seen; none before the first.
-  std::optional<CheckRequest> check_request() const;
-  std::optional<HookRequest> hook_request() const;
-  std::optional<PlanRequest> plan_request() const;
-  std::optional<LearnRequest> learn_request() const;
-  std::optional<LaunchRequest> launch_request() const;
-  std::optional<LogsRequest> logs_request() const;
-  std::optional<ApplyPlanRequest> apply_request() const;
-  std::optional<RollBackRequest> roll_back_request() const;
-  std::optional<LockRequest> lock_request() const;
-  std::optional<WaiveRequest> waive_request() const;
-  std::optional<ConnectionSettings> settings() const;
-  std::string socket_path() const;
-  int checks() const;
-  int watches() const;
-  std::string asked_so_far() const;  // The id of the run.
-  std::string forgotten_host() const;
-  std::string described_host() const;
-  std::string record_id() const;
-  // Empty if no run was cancelled.
-  std::string cancelled_id() const;
-  std::string aborted_id() const;
-  std::string confirmed_id() const;
-  std::optional<ExtendRequest> extend_request() const;
+  auto check_request() const { return seen().check_request; }
+  auto hook_request() const { return seen().hook_request; }
+  auto plan_request() const { return seen().plan_request; }
+  auto learn_request() const { return seen().learn_request; }
+  auto launch_request() const { return seen().launch_request; }
+  auto logs_request() const { return seen().logs_request; }
+  auto apply_request() const { return seen().apply_request; }
+  auto roll_back_request() const { return seen().roll_back_request; }
+  auto lock_request() const { return seen().lock_request; }
+  auto waive_request() const { return seen().waive_request; }
+  auto extend_request() const { return seen().extend_request; }
+  auto token_request() const { return seen().token_request; }
+  auto settings() const { return seen().settings; }
   // All, in order.
-  std::vector<ListHistoryRequest> history_requests() const;
-  std::optional<CreateTokenRequest> token_request() const;
+  auto history_requests() const { return seen().history_requests; }
+  int checks() const { return seen().checks; }
+  int watches() const { return seen().watches; }
+  // Ids, hosts and paths; empty before the first.
+  auto socket_path() const { return seen().socket_path; }
+  auto asked_so_far() const { return seen().asked_so_far; }
+  auto forgotten_host() const { return seen().forgotten_host; }
+  auto described_host() const { return seen().described_host; }
+  auto record_id() const { return seen().record_id; }
+  auto cancelled_id() const { return seen().cancelled_id; }
+  auto aborted_id() const { return seen().aborted_id; }
+  auto confirmed_id() const { return seen().confirmed_id; }
   // The id or host of the last decision about trust: "reset node07".
-  std::string decision() const;
+  auto decision() const { return seen().decision; }
 
  private:
   class ControllerService;
   class LocalService;
   class TrustService;
 
-  const ControllerScript script_;
+  ControllerSeen seen() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return seen_;
+  }
+  template <typename Member, typename Value>
+  void Note(Member ControllerSeen::*member, const Value& value)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    seen_.*member = value;
+  }
   // True at the end, or once a run was cancelled: its script continues.
   bool MayGoOn() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return closing_.HasBeenNotified() || !cancelled_id_.empty();
+    return closing_.HasBeenNotified() || !seen_.cancelled_id.empty();
   }
 
+  const ControllerScript script_;
   absl::Notification closing_;
   std::unique_ptr<ControllerService> controller_;
   std::unique_ptr<LocalService> local_;
@@ -166,31 +205,7 @@ class FakeController final : public Connector {
   std::unique_ptr<grpc::Server> server_;
 
   mutable absl::Mutex mutex_;
-  std::optional<CheckRequest> check_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<HookRequest> hook_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<PlanRequest> plan_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<LearnRequest> learn_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<LaunchRequest> launch_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<LogsRequest> logs_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<ApplyPlanRequest> apply_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<LockRequest> lock_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<WaiveRequest> waive_request_ ABSL_GUARDED_BY(mutex_);
-  std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);
-  std::string record_id_ ABSL_GUARDED_BY(mutex_);
-  std::string cancelled_id_ ABSL_GUARDED_BY(mutex_);
-  std::string aborted_id_ ABSL_GUARDED_BY(mutex_);
-  std::string confirmed_id_ ABSL_GUARDED_BY(mutex_);
-  std::optional<ExtendRequest> extend_request_ ABSL_GUARDED_BY(mutex_);
-  std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
-  std::string socket_path_ ABSL_GUARDED_BY(mutex_);
-  int checks_ ABSL_GUARDED_BY(mutex_) = 0;
-  int watches_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::string asked_so_far_ ABSL_GUARDED_BY(mutex_);
-  std::string forgotten_host_ ABSL_GUARDED_BY(mutex_);
-  std::string described_host_ ABSL_GUARDED_BY(mutex_);
-  std::optional<CreateTokenRequest> token_request_ ABSL_GUARDED_BY(mutex_);
-  std::string decision_ ABSL_GUARDED_BY(mutex_);
+  ControllerSeen seen_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A spec of servers "server0" to "server<n-1>" with one device each.

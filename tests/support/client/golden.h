@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/terminal.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
@@ -44,6 +46,22 @@ inline void ExpectGolden(const std::string& name, const std::string& actual) {
     return;
   }
   EXPECT_EQ(actual, ReadGolden(name)) << name;
+}
+
+// Compares what is printed in English with NAME.txt, in Chinese with
+// NAME-zh.txt.
+inline void ExpectGoldenInBoth(const std::string& name,
+                               const std::function<std::string()>& print) {
+  ExpectGolden(absl::StrCat(name, ".txt"), print());
+  const InLanguage chinese(Language::kChinese);
+  ExpectGolden(absl::StrCat(name, "-zh.txt"), print());
+}
+
+// A terminal without colours, as wide as every line.
+inline Style Utf8() {
+  Style style;
+  style.utf8 = true;
+  return style;
 }
 
 }  // namespace clusterd

@@ -2,13 +2,22 @@
 #ifndef TESTS_SUPPORT_CLIENT_PROGRAM_RUN_H_
 #define TESTS_SUPPORT_CLIENT_PROGRAM_RUN_H_
 
+#include <cerrno>
+#include <cstring>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 
@@ -17,6 +26,52 @@ struct ProgramOutput {
   std::string out;
   std::string err;
 };
+
+inline std::ostream& operator<<(std::ostream& to, const ProgramOutput& run) {
+  return to << "status " << run.status << ", stdout:\n"
+            << run.out << "\nstderr:\n"
+            << run.err;
+}
+
+// Matchers of a run: Ends(3, Err(Tells("msg-run-id-not-valid", "ID", "x"))).
+template <typename Matcher>
+auto Out(const Matcher& out) {
+  return testing::Field("out", &ProgramOutput::out, out);
+}
+template <typename Matcher>
+auto Err(const Matcher& err) {
+  return testing::Field("err", &ProgramOutput::err, err);
+}
+template <typename... Matchers>
+auto Ends(int status, const Matchers&... matchers) {
+  return testing::AllOf(
+      testing::Field("status", &ProgramOutput::status, status), matchers...);
+}
+
+// The line of stderr on which a command says this.
+inline std::string Told(absl::string_view command, const FindingValue& words) {
+  return absl::StrCat("clusterctl ", command, ": ", ValueText(words), "\n");
+}
+
+// What the controller of ProgramWorld says, as clusterctl quotes it.
+template <typename Value>
+FindingValue FromController(const Value& said) {
+  return Worded("about", Worded("controller-at", "head:7443"), said);
+}
+
+// The message of a JSON document; fails the test if it is not one.
+template <typename Message>
+Message FromJson(const std::string& json) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &message).ok())
+      << json;
+  return message;
+}
+
+// The system's words for a file that is not there.
+inline std::string NoSuchFile(absl::string_view path) {
+  return absl::StrCat(path, ": ", std::strerror(ENOENT));
+}
 
 // The process that a run believes it lives in.
 struct ProgramWorld {
@@ -49,9 +104,30 @@ struct ProgramWorld {
   std::string host_name = "login1";
 };
 
+// The controller of `world` from here on, for a test that checks what it is
+// asked.
+class WatchedController final : public FakeController {
+ public:
+  explicit WatchedController(ProgramWorld& world)
+      : FakeController(world.script) {
+    world.controller = this;
+  }
+};
+
+inline grpc::Status Away() {
+  return grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+}
+
 // One run at 2025-01-01 00:00 UTC, by a clock that stands still by default.
 ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                          const ProgramWorld& world = {});
+
+// The words of a line with more behind them.
+inline std::vector<std::string> With(std::vector<std::string> words,
+                                     const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
 
 // The text of `clusterctl COMMAND --help` about one exit status, as one line;
 // fails the test if it is missing.

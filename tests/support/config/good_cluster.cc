@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
+#include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
 namespace {
@@ -32,9 +33,9 @@ void AddGoodDevice(int server, uint32_t id, HostFacts* facts) {
   setting->set_netmask(kMask);
   device->mutable_gateway()->set_value(kGateway);
   device->mutable_detect_address()->set_value(kGateway);
-  device->mutable_recovery()->set_value(RecoveryFact::SUCCESS);
-  device->mutable_tls()->mutable_value()->set_enabled(false);
-  device->mutable_tls()->mutable_value()->set_source("/etc/hccn.conf");
+  Patch(R"(recovery { value: SUCCESS }
+           tls { value { source: "/etc/hccn.conf" } })",
+        device);
   HccnConf* conf = facts->mutable_hccn_conf()->mutable_value();
   AddConf(conf, "address", id, address);
   AddConf(conf, "netmask", id, kMask);
@@ -47,9 +48,14 @@ void AddGoodDevice(int server, uint32_t id, HostFacts* facts) {
 
 ClusterSpec GoodSpec() {
   ClusterSpec spec;
-  spec.set_version(1);
-  spec.set_name("demo");
-  spec.set_product("atlas-a2");
+  Patch(R"(version: 1 name: "demo" product: "atlas-a2" digest: "abc"
+           hccl { base_port: 60000 port_count: 16 }
+           kernel { somaxconn: 65535 tcp_max_syn_backlog: 65535
+                    persistent: true }
+           firewall: FIREWALL_DISABLED
+           deadlines { command_ms: 10000 }
+           tls: false rendezvous_port: 29500 ssh_port: 22)",
+        &spec);
   for (int server = 0; server < 2; ++server) {
     ServerSpec* added = spec.add_servers();
     added->set_host(absl::StrCat("node-0", server + 1));
@@ -63,43 +69,32 @@ ClusterSpec GoodSpec() {
       device->set_detect_address(kGateway);
     }
   }
-  spec.mutable_hccl()->set_base_port(60000);
-  spec.mutable_hccl()->set_port_count(16);
-  spec.mutable_kernel()->set_somaxconn(65535);
-  spec.mutable_kernel()->set_tcp_max_syn_backlog(65535);
-  spec.mutable_kernel()->set_persistent(true);
-  spec.set_firewall(FIREWALL_DISABLED);
-  spec.mutable_deadlines()->set_command_ms(10000);
-  spec.set_tls(false);
-  spec.set_rendezvous_port(29500);
-  spec.set_ssh_port(22);
-  spec.set_digest("abc");
   return spec;
 }
 
 HostFacts GoodFacts(const std::string& host) {
   HostFacts facts;
   facts.set_host(host);
-  facts.mutable_hccn_tool()->mutable_path()->set_value("/usr/bin/hccn_tool");
-  facts.mutable_hccn_tool()->set_generation(NpuToolFacts::CLASSIC);
+  Patch(
+      R"(hccn_tool { path { value: "/usr/bin/hccn_tool" } generation: CLASSIC }
+           kernel { reserved_ports { value: "60000-60015" }
+                    local_port_range { value: "32768-60999" }
+                    somaxconn { value: 65535 }
+                    tcp_max_syn_backlog { value: 65535 } }
+           ufw { installed { value: false } }
+           firewalld { installed { value: false } other_zones { value {} } }
+           drop_rules { value {} })",
+      &facts);
   facts.mutable_hccn_conf()->mutable_value()->set_sha256(std::string(64, 'a'));
   const int server = host == "node-02" ? 1 : 0;
   AddGoodDevice(server, 0, &facts);
   AddGoodDevice(server, 1, &facts);
   KernelFacts* kernel = facts.mutable_kernel();
-  kernel->mutable_reserved_ports()->set_value("60000-60015");
-  kernel->mutable_local_port_range()->set_value("32768-60999");
-  kernel->mutable_somaxconn()->set_value(65535);
-  kernel->mutable_tcp_max_syn_backlog()->set_value(65535);
   SetAtBoot(kernel->mutable_reserved_ports_at_boot(), kSysctlFile,
             "60000-60015");
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "65535");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), kSysctlFile,
             "65535");
-  facts.mutable_ufw()->mutable_installed()->set_value(false);
-  facts.mutable_firewalld()->mutable_installed()->set_value(false);
-  facts.mutable_firewalld()->mutable_other_zones()->mutable_value();
-  facts.mutable_drop_rules()->mutable_value();
   return facts;
 }
 
@@ -138,6 +133,18 @@ void SetAtBoot(PersistentValueFact* fact, const std::string& file,
   assignment->set_file(file);
   assignment->set_line(3);
   assignment->set_value(value);
+}
+
+FirewallFacts InstalledFirewall(bool active, bool starts_at_boot) {
+  FirewallFacts facts;
+  facts.mutable_installed()->set_value(true);
+  facts.mutable_active()->set_value(active);
+  facts.mutable_enabled_at_boot()->set_value(starts_at_boot);
+  if (!active) return facts;
+  facts.mutable_allowed()->mutable_value();
+  facts.mutable_allowed_permanently()->mutable_value();
+  facts.mutable_other_zones()->mutable_value();
+  return facts;
 }
 
 }  // namespace clusterd

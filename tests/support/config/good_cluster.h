@@ -30,6 +30,9 @@ void SetConf(HostFacts* facts, const std::string& full_key,
 void SetAtBoot(PersistentValueFact* fact, const std::string& file,
                const std::string& value);
 
+// An installed firewall; one that is active lets in nothing.
+FirewallFacts InstalledFirewall(bool active, bool starts_at_boot);
+
 template <typename Fact>
 void MakeMissing(Fact* fact, Missing::Reason reason,
                  const std::string& detail) {

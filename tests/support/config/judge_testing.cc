@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/number_list.h"
+#include "config/words/message.h"
 #include "config/words/words.h"
 #include "gtest/gtest.h"
 
@@ -62,10 +63,12 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
                        absl::string_view what) {
   DeviceFacts& facts_of = device(host, index);
   const auto mute = [&](absl::string_view query, auto* fact) {
-    SetMissing(reason,
-               absl::StrCat("`hccn_tool -i ", facts_of.id(), " ", query,
-                            " -g`: ", what),
-               fact);
+    fact->mutable_missing()->set_reason(reason);
+    SetDetail(Worded(kHccnToolSaid,
+                     absl::StrCat("`hccn_tool -i ", facts_of.id(), " ", query,
+                                  " -g`"),
+                     what),
+              fact->mutable_missing());
   };
   mute("-ip", facts_of.mutable_address());
   mute("-gateway", facts_of.mutable_gateway());
@@ -85,12 +88,56 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-stat", facts_of.mutable_counter_rises());
 }
 
+TestCluster& TestCluster::Set(int host, absl::string_view text) {
+  MergeText(text, &facts[host]);
+  return *this;
+}
+
+TestCluster& TestCluster::Set(int host, int index, absl::string_view text) {
+  MergeText(text, &device(host, index));
+  return *this;
+}
+
+TestCluster& TestCluster::SetSpec(absl::string_view text) {
+  MergeText(text, &spec);
+  return *this;
+}
+
+void TestCluster::ForEachDevice(
+    const std::function<void(DeviceFacts&)>& visit) {
+  for (HostFacts& host : facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) visit(device);
+  }
+}
+
+EnvironmentVariable& TestCluster::SetInLogins(int host, const std::string& name,
+                                              const std::string& value,
+                                              const std::string& file,
+                                              int line) {
+  EnvironmentVariable& variable =
+      *facts[host].mutable_environment()->mutable_value()->add_variables();
+  variable.set_name(name);
+  variable.set_value(value);
+  variable.set_file(file);
+  variable.set_line(line);
+  return variable;
+}
+
 JobSpec& TestCluster::StartJob() {
   job.emplace();
   for (const ServerSpec& server : spec.servers()) {
     job->add_servers()->set_host(server.host());
   }
   return *job;
+}
+
+EnvironmentVariable& TestCluster::SetInJob(const std::string& name,
+                                           const std::string& value) {
+  if (!job.has_value()) StartJob();
+  EnvironmentVariable& variable = *job->add_environment();
+  variable.set_name(name);
+  variable.set_value(value);
+  return variable;
 }
 
 RuleResult TestCluster::Check(absl::string_view rule) const {
@@ -133,6 +180,13 @@ std::string Brief(const Finding& finding) {
   }
   return absl::StrCat(finding.finding(), values.empty() ? "" : " ",
                       absl::StrJoin(values, ", "));
+}
+
+int64_t JudgedCount(const RuleResult& result) {
+  // "15 of 16 devices on 2 hosts", "2 hosts".
+  const FindingValue* count = &result.seen();
+  while (!count->values().empty()) count = &count->values(0);
+  return count->number();
 }
 
 std::string Lines(const RuleResult& result) {

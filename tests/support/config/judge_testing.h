@@ -3,14 +3,18 @@
 #ifndef TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 #define TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/rules/judge.h"
+#include "gmock/gmock.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 
@@ -37,10 +41,27 @@ struct TestCluster {
   // The TLS switch in hccn.conf stays.
   void Mute(int host, int index, Missing::Reason reason,
             absl::string_view what);
+  // Merges text format into the facts of a host, or of one of its devices:
+  // Set(0, 3, "link {value: DOWN}").
+  TestCluster& Set(int host, absl::string_view text);
+  TestCluster& Set(int host, int index, absl::string_view text);
+  // The same of the spec.
+  TestCluster& SetSpec(absl::string_view text);
+  // Visits every device of every host.
+  void ForEachDevice(const std::function<void(DeviceFacts&)>& visit);
+  // Adds a line to a login file of the host.
+  EnvironmentVariable& SetInLogins(int host, const std::string& name,
+                                   const std::string& value,
+                                   const std::string& file = "/etc/environment",
+                                   int line = 1);
 
   // A job of all servers of the spec with all their devices is judged from now
   // on; the test may change it.
   JobSpec& StartJob();
+
+  // Adds a variable of the job itself, which is started if there is none.
+  EnvironmentVariable& SetInJob(const std::string& name,
+                                const std::string& value);
 
   // The rule's result when all rules run.
   RuleResult Check(absl::string_view rule) const;
@@ -59,10 +80,66 @@ std::string Who(const Finding& finding);
 // mtu=1500, right=4200".
 std::string Brief(const Finding& finding);
 
+// How many devices, or else hosts, the rule says that it judged.
+int64_t JudgedCount(const RuleResult& result);
+
 // All findings, one per line: "FAIL server0:3 [hccn-tool] down" with its
 // values, and with the cause in brackets where there is one. Their texts are in
 // the pages of rules.
 std::string Lines(const RuleResult& result);
+
+// Matches a result whose Lines hold each text, and match each matcher.
+template <typename... Texts>
+auto Finds(const Texts&... texts) {
+  [[maybe_unused]] const auto of_lines =
+      [](const auto& text) -> testing::Matcher<std::string> {
+    using Text = std::decay_t<decltype(text)>;
+    if constexpr (std::is_convertible_v<Text, std::string>) {
+      return testing::HasSubstr(std::string(text));
+    } else {
+      return text;
+    }
+  };
+  return testing::ResultOf(
+      [](const RuleResult& result) { return Lines(result); },
+      testing::AllOfArray(
+          std::vector<testing::Matcher<std::string>>{of_lines(texts)...}));
+}
+
+// The same of a result with this state.
+template <typename... Texts>
+auto Gives(State state, const Texts&... texts) {
+  return testing::AllOf(testing::Property("state", &RuleResult::state, state),
+                        Finds(texts...));
+}
+template <typename... Texts>
+auto Passes(const Texts&... texts) {
+  return Gives(PASS, texts...);
+}
+template <typename... Texts>
+auto Warns(const Texts&... texts) {
+  return Gives(WARN, texts...);
+}
+template <typename... Texts>
+auto Fails(const Texts&... texts) {
+  return Gives(FAIL, texts...);
+}
+template <typename... Texts>
+auto IsUnknown(const Texts&... texts) {
+  return Gives(UNKNOWN, texts...);
+}
+template <typename... Texts>
+auto GivesSkip(const Texts&... texts) {
+  return Gives(SKIPPED, texts...);
+}
+
+// Matches a result with one finding, which is about `who` and whose Brief
+// matches.
+MATCHER_P2(FindsOne, who, brief, "") {
+  *result_listener << Lines(arg);
+  return arg.findings_size() == 1 && Who(arg.findings(0)) == who &&
+         testing::Value(Brief(arg.findings(0)), brief);
+}
 
 // A Missing in a fact.
 template <typename Fact>

@@ -1,8 +1,10 @@
 #include "tests/support/config/plan_steps.h"
 
+#include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -84,6 +86,37 @@ PlanStep FormStep(const std::string& repairs, const std::string& sha256) {
   step.mutable_target()->set_file(kHccnConfFile);
   step.set_from_sha256(sha256);
   return step;
+}
+
+std::vector<std::string> StepTexts(const HostPlan& plan) {
+  return StepTexts(
+      std::vector<PlanStep>(plan.steps().begin(), plan.steps().end()));
+}
+
+std::vector<std::string> StepTexts(const std::vector<PlanStep>& steps) {
+  std::vector<std::string> texts;
+  for (const PlanStep& step : steps) texts.push_back(StepText(step));
+  return texts;
+}
+
+std::vector<std::string> BlockedReasons(const HostPlan& plan) {
+  std::vector<std::string> reasons = StepTexts(plan);
+  if (!reasons.empty()) return reasons;
+  for (const auto& each : plan.blocked()) reasons.push_back(each.reason());
+  return reasons;
+}
+
+std::vector<std::string> BlockedTexts(const HostPlan& plan) {
+  std::vector<std::string> texts = StepTexts(plan);
+  if (!texts.empty()) return texts;
+  for (const auto& each : plan.blocked()) texts.push_back(BlockedText(each));
+  return texts;
+}
+
+std::string BlockedAs(const std::string& change, const FindingValue& reason,
+                      const FindingValue& fix) {
+  return absl::StrCat(change, " cannot be planned: ", EnglishText(reason), "; ",
+                      EnglishText(fix));
 }
 
 }  // namespace clusterd

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -31,6 +33,20 @@ PlanStep OpenStep(FirewallProgram program, const AllowedPort& port);
 
 // `repairs` e.g. "lines 1-4,7: remove carriage returns".
 PlanStep FormStep(const std::string& repairs, const std::string& sha256);
+
+// The texts of the steps, to compare those of a plan with steps from above.
+std::vector<std::string> StepTexts(const HostPlan& plan);
+std::vector<std::string> StepTexts(const std::vector<PlanStep>& steps);
+
+// The reason, or the whole text, of each blocked change of a plan without
+// steps; of another one its steps.
+std::vector<std::string> BlockedReasons(const HostPlan& plan);
+std::vector<std::string> BlockedTexts(const HostPlan& plan);
+
+// What BlockedText says of a change that is blocked so; `change` e.g. "device
+// 1: gateway 10.0.0.254".
+std::string BlockedAs(const std::string& change, const FindingValue& reason,
+                      const FindingValue& fix);
 
 }  // namespace clusterd
 

@@ -57,10 +57,23 @@ std::string ToPem(EVP_PKEY* key) {
   return Contents(bio.get());
 }
 
-Owned<X509> FromPemText(const std::string& pem) {
-  const Owned<BIO> bio(
-      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  return Owned<X509>(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+Owned<BIO> Reader(absl::string_view pem) {
+  return Owned<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+Owned<X509> FromPemText(absl::string_view pem) {
+  return Owned<X509>(
+      PEM_read_bio_X509(Reader(pem).get(), nullptr, nullptr, nullptr));
+}
+
+Owned<EVP_PKEY> NewKey() {
+  Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
+  Require(key != nullptr);
+  return key;
+}
+
+void Sign(X509* certificate, EVP_PKEY* key) {
+  Require(X509_sign(certificate, key, EVP_sha256()) > 0);
 }
 
 void AddExtension(X509* certificate, int nid, const char* value,
@@ -164,12 +177,10 @@ TestAuthority::~TestAuthority() = default;
 std::unique_ptr<TestAuthority> TestAuthority::Create(
     const char* name, const IssueOptions& options) {
   auto keys = std::make_unique<Keys>();
-  keys->key.reset(EVP_EC_gen("P-256"));
-  Require(keys->key != nullptr);
+  keys->key = NewKey();
   keys->certificate = Draft(keys->key.get(), nullptr, name, options);
   AddAuthorityExtensions(keys->certificate.get());
-  Require(X509_sign(keys->certificate.get(), keys->key.get(), EVP_sha256()) >
-          0);
+  Sign(keys->certificate.get(), keys->key.get());
   return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
 }
 
@@ -178,14 +189,9 @@ absl::StatusOr<std::unique_ptr<TestAuthority>> TestAuthority::FromPem(
   const absl::Status pair = CheckKeyBelongs(certificate_pem, key_pem);
   if (!pair.ok()) return pair;
   auto keys = std::make_unique<Keys>();
-  const Owned<BIO> certificate(BIO_new_mem_buf(
-      certificate_pem.data(), static_cast<int>(certificate_pem.size())));
-  keys->certificate.reset(
-      PEM_read_bio_X509(certificate.get(), nullptr, nullptr, nullptr));
-  const Owned<BIO> key(
-      BIO_new_mem_buf(key_pem.data(), static_cast<int>(key_pem.size())));
-  keys->key.reset(
-      PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, nullptr));
+  keys->certificate = FromPemText(certificate_pem);
+  keys->key.reset(PEM_read_bio_PrivateKey(Reader(key_pem).get(), nullptr,
+                                          nullptr, nullptr));
   Require(keys->certificate && keys->key);
   return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
 }
@@ -193,14 +199,12 @@ absl::StatusOr<std::unique_ptr<TestAuthority>> TestAuthority::FromPem(
 std::unique_ptr<TestAuthority> TestAuthority::MakeBelow(
     const char* name, const IssueOptions& options) const {
   auto keys = std::make_unique<Keys>();
-  keys->key.reset(EVP_EC_gen("P-256"));
-  Require(keys->key != nullptr);
+  keys->key = NewKey();
   keys->certificate =
       Draft(keys->key.get(), X509_get_subject_name(keys_->certificate.get()),
             name, options);
   AddAuthorityExtensions(keys->certificate.get(), "critical,CA:TRUE,pathlen:0");
-  Require(X509_sign(keys->certificate.get(), keys_->key.get(), EVP_sha256()) >
-          0);
+  Sign(keys->certificate.get(), keys_->key.get());
   return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
 }
 
@@ -282,8 +286,7 @@ std::string TestAuthority::KeyPem() const { return ToPem(keys_->key.get()); }
 
 TlsPem TestAuthority::Issue(const std::vector<std::string>& uri_names,
                             const IssueOptions& options) const {
-  const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  Require(key != nullptr);
+  const Owned<EVP_PKEY> key = NewKey();
   const Owned<X509> certificate =
       Draft(key.get(), X509_get_subject_name(keys_->certificate.get()),
             "clusterd test", options);
@@ -295,7 +298,7 @@ TlsPem TestAuthority::Issue(const std::vector<std::string>& uri_names,
     AddExtension(certificate.get(), NID_authority_key_identifier,
                  "keyid:always", keys_->certificate.get());
   }
-  Require(X509_sign(certificate.get(), keys_->key.get(), EVP_sha256()) > 0);
+  Sign(certificate.get(), keys_->key.get());
   return TlsPem{certificate_pem_, ToPem(certificate.get()), ToPem(key.get())};
 }
 

@@ -24,6 +24,9 @@
 namespace clusterd {
 
 inline constexpr char kRun[] = "0123456789abcdef";
+inline constexpr char kBroke[] = "the connection broke";
+inline constexpr char kFull[] = "the disk is full";
+inline constexpr char kNoJournal[] = "no journal of it";
 
 struct Host {
   std::shared_ptr<TaskLink> link;
@@ -102,6 +105,12 @@ class ApplyRunTest : public testing::Test {
     return started;
   }
 
+  // Nothing is kept any more.
+  void DiskIsFull() {
+    absl::MutexLock lock(&mutex_);
+    save_ = absl::ResourceExhaustedError(kFull);
+  }
+
   size_t TasksOf(const std::string& name) {
     return attached_[name].link->tasks().size();
   }
@@ -109,24 +118,24 @@ class ApplyRunTest : public testing::Test {
   // The host's answer to its newest task.
   void Answer(const std::string& name, ApplyResult::Outcome outcome,
               const std::string& error = "") {
-    const Host& host = attached_[name];
-    ASSERT_FALSE(host.link->tasks().empty()) << name << " was not asked";
-    TaskResult result;
-    result.set_task_id(host.link->tasks().back().task_id());
-    *result.mutable_apply() = ResultOf(outcome, error);
-    EXPECT_TRUE(hosts_.OnResult(host.session, std::move(result)).ok());
-    pool_.Drain();
+    AnswerWith(name, ResultOf(outcome, error));
   }
 
   void AnswerWithoutJournal(
       const std::string& name,
       ApplyResult::Outcome outcome = ApplyResult::REFUSED) {
+    ApplyResult result = ResultOf(outcome, kNoJournal);
+    result.set_no_journal(true);
+    AnswerWith(name, result);
+  }
+
+  void AnswerWith(const std::string& name, const ApplyResult& applied) {
+    const Host& host = attached_[name];
+    ASSERT_FALSE(host.link->tasks().empty()) << name << " was not asked";
     TaskResult result;
-    result.set_task_id(attached_[name].link->tasks().back().task_id());
-    *result.mutable_apply() = ResultOf(outcome, "no journal of it");
-    result.mutable_apply()->set_no_journal(true);
-    EXPECT_TRUE(
-        hosts_.OnResult(attached_[name].session, std::move(result)).ok());
+    result.set_task_id(host.link->tasks().back().task_id());
+    *result.mutable_apply() = applied;
+    EXPECT_TRUE(hosts_.OnResult(host.session, std::move(result)).ok());
     pool_.Drain();
   }
 
@@ -141,8 +150,7 @@ class ApplyRunTest : public testing::Test {
   }
 
   void Lose(const std::string& name) {
-    hosts_.Detach(attached_[name].session,
-                  ToFindingValue("the connection broke"));
+    hosts_.Detach(attached_[name].session, ToFindingValue(kBroke));
     pool_.Drain();
   }
 

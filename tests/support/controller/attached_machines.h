@@ -13,6 +13,8 @@
 #include "daemon/controller/hosts/fact_run.h"
 #include "gtest/gtest.h"
 #include "proto/spec.pb.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 
@@ -26,10 +28,10 @@ class FakeLink final : public HostLink {
   std::optional<absl::Status> closed;
 };
 
-inline Attachment Machine(const std::string& host,
-                          const std::string& machine_id,
-                          const std::string& boot_id,
-                          std::shared_ptr<HostLink> link) {
+inline Attachment Machine(
+    const std::string& host, const std::string& machine_id,
+    const std::string& boot_id,
+    std::shared_ptr<HostLink> link = std::make_shared<FakeLink>()) {
   Attachment attachment;
   attachment.host = host;
   attachment.peer = "ipv4:10.0.0.1:5000";
@@ -40,6 +42,13 @@ inline Attachment Machine(const std::string& host,
   attachment.link = std::move(link);
   return attachment;
 }
+
+class LoggedHostsTest : public testing::Test {
+ protected:
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  AttachedHosts hosts_{&scheduler_, &log_};
+};
 
 inline HostTask Ask(const std::string& host) {
   ClusterSpec spec;

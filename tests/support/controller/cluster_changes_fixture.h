@@ -110,21 +110,24 @@ class ClusterChangesTest : public testing::Test {
     return watcher;
   }
 
-  absl::StatusOr<std::shared_ptr<ApplyRun>> Apply(
-      const ClusterPlan& plan, ChangeRequest request = By("alice")) {
-    request.plan = std::make_shared<const ClusterPlan>(plan);
+  absl::StatusOr<std::shared_ptr<ApplyRun>> Start(
+      const ChangeRequest& request) {
     auto run = changes_->Start(request, Watch());
     pool_.Drain();
     return run;
+  }
+
+  absl::StatusOr<std::shared_ptr<ApplyRun>> Apply(
+      const ClusterPlan& plan, ChangeRequest request = By("alice")) {
+    request.plan = std::make_shared<const ClusterPlan>(plan);
+    return Start(request);
   }
 
   absl::StatusOr<std::shared_ptr<ApplyRun>> RollBack(
       const std::string& apply_id) {
     ChangeRequest request = By("bob");
     request.rollback_of = apply_id;
-    auto run = changes_->Start(request, Watch());
-    pool_.Drain();
-    return run;
+    return Start(request);
   }
 
   void Answer(const std::string& name, ApplyResult::Outcome outcome,
@@ -132,14 +135,12 @@ class ClusterChangesTest : public testing::Test {
     ASSERT_FALSE(links_[name]->tasks().empty()) << name << " was not asked";
     const Task task = links_[name]->tasks().back();
     TaskResult result;
-    result.set_task_id(task.task_id());
     result.mutable_apply()->set_apply_id(task.has_apply()
                                              ? task.apply().apply_id()
                                              : task.rollback().apply_id());
     result.mutable_apply()->set_outcome(outcome);
     result.mutable_apply()->set_no_journal(no_journal);
-    ASSERT_TRUE(hosts_.OnResult(sessions_[name], std::move(result)).ok());
-    pool_.Drain();
+    AnswerWith(name, std::move(result));
   }
 
   void Tell(const std::string& name, const std::string& apply_id,

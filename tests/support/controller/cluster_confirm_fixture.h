@@ -35,7 +35,15 @@ class ClusterConfirmTest : public ClusterChangesTest {
 
   // Hosts 0 to `hosts` are applied and wait, five minutes from now.
   void ApplyOn(int hosts, bool automatic = false) {
-    for (int i = 0; i < hosts; ++i) Attach(absl::StrCat("server", i));
+    ASSERT_NO_FATAL_FAILURE(StartOn(hosts, automatic));
+    for (int i = 0; i < hosts; ++i) {
+      EXPECT_EQ(NewestTask(i).apply().confirm_within_ms(), kWithinMs);
+      AnswerApplied(i, kWithinMs);
+    }
+  }
+
+  void StartOn(int hosts, bool automatic = false) {
+    for (int i = 0; i < hosts; ++i) Attach(Name(i));
     // Acts as the controller that made it: the next one finds it there.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
     ChangeRequest request = By("alice");
@@ -44,29 +52,24 @@ class ClusterConfirmTest : public ClusterChangesTest {
     const auto run = Apply(MakePlan(hosts), request);
     ASSERT_TRUE(run.ok()) << run.status();
     id_ = (*run)->run_id();
-    for (int i = 0; i < hosts; ++i) {
-      EXPECT_EQ(NewestTask(i).apply().confirm_within_ms(), kWithinMs);
-      AnswerApplied(i, kWithinMs);
-    }
   }
 
-  Task NewestTask(int host) {
-    return links_[absl::StrCat("server", host)]->tasks().back();
-  }
+  static std::string Name(int host) { return absl::StrCat("server", host); }
+  Task NewestTask(int host) { return links_[Name(host)]->tasks().back(); }
   void AnswerApplied(int host, uint32_t reverts_in_ms) {
     TaskResult result;
     result.mutable_apply()->set_apply_id(
         id_.empty() ? NewestTask(host).apply().apply_id() : id_);
     result.mutable_apply()->set_outcome(ApplyResult::APPLIED);
     result.mutable_apply()->set_reverts_in_ms(reverts_in_ms);
-    AnswerWith(absl::StrCat("server", host), std::move(result));
+    AnswerWith(Name(host), std::move(result));
   }
   void AnswerRefused(int host, const std::string& why) {
     TaskResult result;
     result.mutable_apply()->set_apply_id(id_);
     result.mutable_apply()->set_outcome(ApplyResult::REFUSED);
     result.mutable_apply()->set_error(why);
-    AnswerWith(absl::StrCat("server", host), std::move(result));
+    AnswerWith(Name(host), std::move(result));
   }
   // The facts that the check asks for.
   void AnswerFacts(int host, uint32_t somaxconn = 65535) {
@@ -76,7 +79,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     *result.mutable_facts() = MakeHealthyHost(*spec, spec->servers(host));
     result.mutable_facts()->mutable_kernel()->mutable_somaxconn()->set_value(
         somaxconn);
-    AnswerWith(absl::StrCat("server", host), std::move(result));
+    AnswerWith(Name(host), std::move(result));
   }
   bool IsAskedToKeep(int host) {
     const Task task = NewestTask(host);
@@ -88,8 +91,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     pool_.Drain();
   }
   void Lose(int host) {
-    hosts_.Detach(sessions_[absl::StrCat("server", host)],
-                  ToFindingValue("it was cut off"));
+    hosts_.Detach(sessions_[Name(host)], ToFindingValue("it was cut off"));
     pool_.Drain();
   }
   static AuditEntry Caller(const std::string& who) {
@@ -115,11 +117,11 @@ class ClusterConfirmTest : public ClusterChangesTest {
     PastApplies past;
     ApplyResult* const result = past.add_results();
     result->set_apply_id(id_);
-    result->set_host(absl::StrCat("server", host));
+    result->set_host(Name(host));
     result->set_outcome(ApplyResult::ROLLED_BACK);
     result->set_not_confirmed(true);
     result->set_error("it was not confirmed in time");
-    changes_->OnPastApplies(absl::StrCat("server", host), past);
+    changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }
   // A host that attached again; its journal lacks the time.
@@ -127,22 +129,15 @@ class ClusterConfirmTest : public ClusterChangesTest {
     PastApplies past;
     past.add_results()->set_apply_id(id_);
     past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
-    past.mutable_results(0)->set_host(absl::StrCat("server", host));
+    past.mutable_results(0)->set_host(Name(host));
     past.set_waits_for_confirmation(id_);
     past.set_reverts_in_ms(reverts_in_ms);
-    changes_->OnPastApplies(absl::StrCat("server", host), past);
+    changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }
   // Two hosts at work; the stream of the second ends.
   void ApplyAndLoseOne() {
-    Attach("server0");
-    Attach("server1");
-    ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(2), 0)).ok());
-    ChangeRequest request = By("alice");
-    request.confirm_within = absl::Milliseconds(kWithinMs);
-    const auto run = Apply(MakePlan(2), request);
-    ASSERT_TRUE(run.ok()) << run.status();
-    id_ = (*run)->run_id();
+    ASSERT_NO_FATAL_FAILURE(StartOn(2));
     AnswerApplied(0, kWithinMs);
     Lose(1);
   }

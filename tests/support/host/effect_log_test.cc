@@ -22,77 +22,70 @@ Command Any() {
   return command;
 }
 
-TEST(EffectLogTest, NothingHappensAfterTheCrash) {
-  FakeFileSystem files;
-  files.Put("/etc/x", "old");
-  EffectLog log;
-  EffectFileSystem logged(&files, &log);
-  log.CrashAt(0, CrashPoint::kBefore);
-  EXPECT_FALSE(logged.Remove("/etc/x").ok());
-  EXPECT_TRUE(log.dead());
-  EXPECT_FALSE(logged.Remove("/etc/x").ok());
-  EXPECT_FALSE(logged.Open("/etc/x", OpenMode::kRead).ok());
-  EXPECT_EQ(*files.Content("/etc/x"), "old");
-  EXPECT_EQ(log.effects(), std::vector<std::string>{"remove /etc/x"});
+class EffectLogTest : public testing::Test {
+ protected:
+  FakeFileSystem files_;
+  EffectLog log_;
+  EffectFileSystem logged_{&files_, &log_};
+};
+
+TEST_F(EffectLogTest, NothingHappensAfterTheCrash) {
+  files_.Put("/etc/x", "old");
+  log_.CrashAt(0, CrashPoint::kBefore);
+  EXPECT_FALSE(logged_.Remove("/etc/x").ok());
+  EXPECT_TRUE(log_.dead());
+  EXPECT_FALSE(logged_.Remove("/etc/x").ok());
+  EXPECT_FALSE(logged_.Open("/etc/x", OpenMode::kRead).ok());
+  EXPECT_EQ(*files_.Content("/etc/x"), "old");
+  EXPECT_EQ(log_.effects(), std::vector<std::string>{"remove /etc/x"});
 }
 
-TEST(EffectLogTest, WhatComesBeforeTheCrashHappensAndTellsItsOwnResult) {
-  FakeFileSystem files;
-  files.Put("/etc/x", "long");
-  EffectLog log;
-  EffectFileSystem logged(&files, &log);
-  log.CrashAt(3, CrashPoint::kDuring);
-  auto file = logged.Open("/etc/x", OpenMode::kReadWrite);
+TEST_F(EffectLogTest, WhatComesBeforeTheCrashHappensAndTellsItsOwnResult) {
+  files_.Put("/etc/x", "long");
+  log_.CrashAt(3, CrashPoint::kDuring);
+  auto file = logged_.Open("/etc/x", OpenMode::kReadWrite);
   EXPECT_EQ((*file)->Truncate(2), absl::OkStatus());
-  EXPECT_EQ(*files.Content("/etc/x"), "lo");
-  EXPECT_TRUE(absl::IsNotFound(logged.Remove("/etc/y")));
-  EXPECT_EQ(logged.Rename("/etc/x", "/etc/z"), absl::OkStatus());
-  EXPECT_FALSE(log.dead());
+  EXPECT_EQ(*files_.Content("/etc/x"), "lo");
+  EXPECT_TRUE(absl::IsNotFound(logged_.Remove("/etc/y")));
+  EXPECT_EQ(logged_.Rename("/etc/x", "/etc/z"), absl::OkStatus());
+  EXPECT_FALSE(log_.dead());
   // It cannot be done by half.
-  EXPECT_EQ(logged.Remove("/etc/z"), EffectLog::DeadStatus());
-  EXPECT_EQ(*files.Content("/etc/z"), "lo");
+  EXPECT_EQ(logged_.Remove("/etc/z"), EffectLog::DeadStatus());
+  EXPECT_EQ(*files_.Content("/etc/z"), "lo");
 }
 
-TEST(EffectLogTest, AfterMeansThatItHappenedAndNobodyKnows) {
-  FakeFileSystem files;
-  files.Put("/etc/x", "old");
-  EffectLog log;
-  EffectFileSystem logged(&files, &log);
-  log.CrashAt(0, CrashPoint::kAfter);
-  EXPECT_FALSE(logged.Remove("/etc/x").ok());
-  EXPECT_FALSE(files.Content("/etc/x").has_value());
+TEST_F(EffectLogTest, AfterMeansThatItHappenedAndNobodyKnows) {
+  files_.Put("/etc/x", "old");
+  log_.CrashAt(0, CrashPoint::kAfter);
+  EXPECT_FALSE(logged_.Remove("/etc/x").ok());
+  EXPECT_FALSE(files_.Content("/etc/x").has_value());
 }
 
-TEST(EffectLogTest, DuringWritesHalfAndDiesInEveryCall) {
-  FakeFileSystem files;
-  files.Put("/etc/x", "");
-  EffectLog log;
-  EffectFileSystem logged(&files, &log);
-  auto file = logged.Open("/etc/x", OpenMode::kReadWrite);
-  log.CrashAt(0, CrashPoint::kDuring);
+TEST_F(EffectLogTest, DuringWritesHalfAndDiesInEveryCall) {
+  files_.Put("/etc/x", "");
+  auto file = logged_.Open("/etc/x", OpenMode::kReadWrite);
+  log_.CrashAt(0, CrashPoint::kDuring);
   EXPECT_FALSE((*file)->WriteAt(0, "abcd").ok());
-  EXPECT_EQ(*files.Content("/etc/x"), "ab");
-
+  EXPECT_EQ(*files_.Content("/etc/x"), "ab");
   EffectLog other;
-  EffectFileSystem again(&files, &other);
+  EffectFileSystem again(&files_, &other);
   other.CrashAt(0, CrashPoint::kDuring);
   EXPECT_FALSE(again.Remove("/etc/x").ok());
   EXPECT_TRUE(other.dead());
-  EXPECT_TRUE(files.Content("/etc/x").has_value());
+  EXPECT_TRUE(files_.Content("/etc/x").has_value());
 }
 
-TEST(EffectLogTest, HandsAHalfRunToTheOtherRunner) {
+TEST_F(EffectLogTest, HandsAHalfRunToTheOtherRunner) {
   CountingRunner whole;
   CountingRunner half;
-  EffectLog log;
-  EffectCommandRunner logged(&whole, &half, &log);
+  EffectCommandRunner logged(&whole, &half, &log_);
   EXPECT_TRUE(logged.Run(Any()).ok());
-  log.CrashAt(1, CrashPoint::kDuring);
+  log_.CrashAt(1, CrashPoint::kDuring);
   EXPECT_FALSE(logged.Run(Any()).ok());
   EXPECT_FALSE(logged.Run(Any()).ok());
   EXPECT_EQ(whole.runs, 1);
   EXPECT_EQ(half.runs, 1);
-  EXPECT_EQ(log.effects()[0], "run /bin/true x");
+  EXPECT_EQ(log_.effects()[0], "run /bin/true x");
 }
 
 }  // namespace

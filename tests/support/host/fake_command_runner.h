@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -38,6 +39,21 @@ class FakeCommandRunner final : public CommandRunner {
   void CannotStart(const std::string& command, absl::Status status);
   // Forgets the script of `command`.
   void Forget(const std::string& command);
+  // In place of what the script of `command` was.
+  void NowAnswers(const std::string& command, std::string standard_output) {
+    Forget(command);
+    Answers(command, std::move(standard_output));
+  }
+  void NowFails(const std::string& command, int exit_status,
+                std::string standard_error, std::string standard_output = "") {
+    Forget(command);
+    Fails(command, exit_status, std::move(standard_error),
+          std::move(standard_output));
+  }
+  void NowHangs(const std::string& command) {
+    Forget(command);
+    Hangs(command);
+  }
 
   absl::StatusOr<CommandResult> Run(const Command& command) override
       ABSL_LOCKS_EXCLUDED(mutex_);

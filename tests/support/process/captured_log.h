@@ -7,6 +7,7 @@
 #include "absl/synchronization/mutex.h"
 #include "daemon/process/log.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 
@@ -17,12 +18,13 @@ class CapturedLog final : public Log {
     lines_ += FormatLogLine(level, /*with_level=*/true, text);
   }
 
-  // Blocks until a log line holds `text`; false if that takes over kPatience.
+  // Blocks until a log line holds `text` (telling.h); false if that
+  // takes over kPatience.
   bool WaitFor(absl::string_view text) {
     const std::string wanted(text);
     absl::MutexLock lock(&mutex_);
     const auto found = [this, &wanted]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-      return lines_.find(wanted) != std::string::npos;
+      return HoldsText(lines_, wanted);
     };
     return mutex_.AwaitWithTimeout(absl::Condition(&found), kPatience);
   }
