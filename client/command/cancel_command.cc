@@ -74,7 +74,7 @@ class ConfirmCommand final : public PendingRequest<ConfirmRequest> {
   int Finish() override {
     const Confirmation& now = answer_.confirmation();
     const bool stays =
-        now.state() == Confirmation::CONFIRMED && now.untold().empty();
+        now.state() == Confirmation::CONFIRMED && now.pending().empty();
     return Deliver(stays ? kExitPass : kExitNoVerdict);
   }
 };

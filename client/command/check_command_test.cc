@@ -156,7 +156,7 @@ TEST(CheckTest, ShowsProgressOnATerminalOnly) {
   EXPECT_EQ(Check({}, world).err, "");
 }
 
-TEST(CheckTest, ColoursATerminalUnlessToldOtherwise) {
+TEST(CheckTest, ColoursATerminalUnlessDisabled) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/false, 80};
   EXPECT_THAT(Check({}, world).out, HasSubstr("\x1b[31m"));
@@ -199,7 +199,7 @@ TEST(CheckTest, ChecksTheNodesOfItsSlurmJobAndSaysSo) {
   EXPECT_THAT(
       Check({}, world),
       Ends(0,
-           Err(Told("check", Worded("ctl-own-job", "slurm:17.0", "server1")))));
+           Err(Line("check", Worded("ctl-own-job", "slurm:17.0", "server1")))));
 }
 
 TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
@@ -211,7 +211,7 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
   const ProgramOutput json = Check({"-o", "json"}, world);
   EXPECT_EQ(FromJson<Report>(json.out).notes(0), ValueText(text));
   // The short format has no notes.
-  EXPECT_EQ(Check({"-o", "short"}, world).err, Told("check", text));
+  EXPECT_EQ(Check({"-o", "short"}, world).err, Line("check", text));
 }
 
 TEST(CheckTest, TakesSeveralExclusionsAndHostsBehindThem) {
@@ -460,7 +460,7 @@ TEST(CheckWaitTest, WaitsForAControllerThatIsAway) {
   world.script.spec_status = Away();
   world.clock_step = absl::Milliseconds(2);
   EXPECT_THAT(Check({"--wait", "20ms"}, world),
-              Ends(2, Err(Told("check", FromController("away")))));
+              Ends(2, Err(Line("check", FromController("away")))));
 }
 
 TEST(CheckWaitTest, DoesNotWaitForWrongUsageToHeal) {

@@ -114,11 +114,11 @@ TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
                         "\n"));
   confirmation.set_state(Confirmation::CONFIRMED);
   confirmation.set_confirmed_by("ann");
-  confirmation.add_untold("node07");
+  confirmation.add_pending("node07");
   EXPECT_THAT(Printed(now),
               HasSubstr("waits  " +
                         Say("apply-named", "0123456789abcdef",
-                            Worded("apply-confirmed-untold", "ann", "node07")) +
+                            Worded("apply-confirmed-partly", "ann", "node07")) +
                         "\n"));
 }
 

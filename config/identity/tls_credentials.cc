@@ -230,8 +230,8 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
     if (status.ok() && !(*read == last_)) status = shown_->Replace(*read);
     if (status.ok()) last_ = *std::move(read);
     std::string trouble(status.message());
-    if (!trouble.empty() && trouble != told_ && refused_) refused_(trouble);
-    told_ = std::move(trouble);
+    if (!trouble.empty() && trouble != reported_ && refused_) refused_(trouble);
+    reported_ = std::move(trouble);
   }
 
   const TlsFiles files_;
@@ -241,7 +241,7 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
   const CertificatesRefused refused_;
   absl::Mutex mutex_;
   TlsPem last_ ABSL_GUARDED_BY(mutex_);
-  std::string told_ ABSL_GUARDED_BY(mutex_);
+  std::string reported_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: uses the rest.
 };

@@ -69,7 +69,7 @@ TEST(FindAppliedDriftTest, IsEmptyWhileAllIsAsAppliedAndMissingWithoutFacts) {
   const DriftFact fact = FindAppliedDrift({apply}, GoodFacts("node-01"));
   ASSERT_TRUE(fact.has_value());
   EXPECT_EQ(fact.value().drifts_size(), 0);
-  EXPECT_EQ(fact.value().untold_size(), 0);
+  EXPECT_EQ(fact.value().unknown_size(), 0);
   EXPECT_TRUE(FindAppliedDrift({}, LowSomaxconn()).has_value());
   HostFacts facts;
   facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
@@ -271,9 +271,9 @@ TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
   EXPECT_EQ(Lines(fact.value().drifts()),
             "aa:2 sysctl: net.core.somaxconn = 128, not 65535\n");
   EXPECT_EQ(
-      Lines(fact.value().untold()),
+      Lines(fact.value().unknown()),
       "aa:1 device-address: device 1: gateway = unknown, not 10.0.0.254\n");
-  EXPECT_THAT(fact.value().untold(0).devices(), testing::ElementsAre(1u));
+  EXPECT_THAT(fact.value().unknown(0).devices(), testing::ElementsAre(1u));
 }
 
 TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
@@ -294,10 +294,10 @@ TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
   applies.push_back(Applied("bb", steps));
   const DriftFact fact = FindAppliedDrift(applies, LowSomaxconn());
   EXPECT_EQ(fact.value().drifts_size(), 1);
-  EXPECT_EQ(fact.value().untold_size(), kMaxAppliedDrifts - 1);
+  EXPECT_EQ(fact.value().unknown_size(), kMaxAppliedDrifts - 1);
   EXPECT_EQ(fact.value().left_out(), 10u);
-  EXPECT_EQ(fact.value().untold(0).apply_id(), "bb");
-  EXPECT_EQ(fact.value().untold(0).step(), 1u);
+  EXPECT_EQ(fact.value().unknown(0).apply_id(), "bb");
+  EXPECT_EQ(fact.value().unknown(0).step(), 1u);
 }
 
 TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {

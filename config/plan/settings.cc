@@ -101,7 +101,7 @@ FindingValue StepVerdict::Why() const {
 
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts) {
   const Setting* const setting = SettingOf(step);
-  if (setting == nullptr) return {StepVerdict::kUntold};
+  if (setting == nullptr) return {StepVerdict::kUnknown};
   return setting->judge(step, facts);
 }
 
@@ -154,7 +154,7 @@ absl::Status NotOneToSet(absl::string_view what, absl::string_view value) {
 
 StepVerdict NotSo(absl::string_view name, const std::string& now,
                   absl::string_view wanted) {
-  return {now == kUnknownFact ? StepVerdict::kUntold : StepVerdict::kMoved,
+  return {now == kUnknownFact ? StepVerdict::kUnknown : StepVerdict::kMoved,
           std::string(name), now, std::string(wanted)};
 }
 

@@ -119,7 +119,7 @@ struct StepVerdict {
   enum State {
     kSo,
     kMoved,
-    kUntold,  // A fact for it is unknown.
+    kUnknown,  // A fact for it is unknown.
   };
   State state = kSo;
   // `device 3: address`, `10.0.0.1/…`, applied was `10.20.0.17/…`. Empty: the
@@ -132,7 +132,7 @@ struct StepVerdict {
 
   // A moved fact outranks an unknown one; otherwise the first verdict stays.
   void Take(const StepVerdict& other) {
-    if (state == kSo || (state == kUntold && other.state == kMoved)) {
+    if (state == kSo || (state == kUnknown && other.state == kMoved)) {
       *this = other;
     }
   }
@@ -181,7 +181,7 @@ inline std::string StepText(const PlanStep& step) {
 // Checks that the step's setting still holds. More reserved ports, larger
 // numbers, and a firewall that is no longer installed hold too. Moved are: a
 // firewall that should allow ports and is stopped, or allows them only until it
-// restarts; keys of a missing /etc/hccn.conf. An unknown setting is untold.
+// restarts; keys of a missing /etc/hccn.conf. An unknown setting is unknown.
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
 // True if nothing is left to do: the plan has no step, or every step holds and

@@ -368,8 +368,8 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
   }
   for (const auto& [cause, group] : overview.causes) {
     // A failure's consequence is not printed beside it.
-    const bool is_told = verdict != UNKNOWN && !reasons.empty();
-    if (group.state != verdict || is_told ||
+    const bool is_reported = verdict != UNKNOWN && !reasons.empty();
+    if (group.state != verdict || is_reported ||
         IsOnlyAbout(absent, group.subjects)) {
       continue;
     }

@@ -156,9 +156,9 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
 
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
   TestCluster cluster;
-  AppliedDrift untold = GatewayDrift(3);
-  untold.set_now("unknown");
-  *DriftsOf(&cluster, 1)->add_untold() = untold;
+  AppliedDrift unknown = GatewayDrift(3);
+  unknown.set_now("unknown");
+  *DriftsOf(&cluster, 1)->add_unknown() = unknown;
   EXPECT_THAT(cluster.Check("drift"),
               Finds("UNKNOWN server1:3 unreadable why=gateway is unknown, "
                     "applied was 10.0.0.254, " +

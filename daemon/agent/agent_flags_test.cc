@@ -229,7 +229,7 @@ TEST(ReadAgentConfigTest, NamesFileThatIsMissing) {
       Fails(absl::StatusCode::kNotFound, HasText("/nowhere/agent.yaml: ")));
 }
 
-TEST(ParseAgentConfigTest, WritesMetricsOnlyWhereItIsTold) {
+TEST(ParseAgentConfigTest, WritesMetricsOnlyIfConfigured) {
   EXPECT_EQ(ParseAgentConfig("f", "cluster: demo\n")->metrics_file, "");
   EXPECT_EQ(
       ParseAgentConfig("f", "metrics_file: /m/clusterd.prom\n")->metrics_file,

@@ -162,10 +162,10 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
       *undone = true;
       log_->Warning(CutOffText(*result));
       // Also report results that a full disk kept out of the journal.
-      ApplyResult told = *result;
-      BoundResult(&told);
+      ApplyResult sent = *result;
+      BoundResult(&sent);
       absl::MutexLock lock(&mutex_);
-      if (told.not_confirmed()) RememberLocked(told);
+      if (sent.not_confirmed()) RememberLocked(sent);
     }
     audit_->End(RecoveryOf(id), RecoveryText(result));
   };
@@ -381,18 +381,18 @@ void ApplyTasks::RememberLocked(const ApplyResult& result) {
 
 PastApplies ApplyTasks::Past() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<const ApplyResult*> told;
-  for (const ApplyResult& result : journaled_) told.push_back(&result);
+  std::vector<const ApplyResult*> sent;
+  for (const ApplyResult& result : journaled_) sent.push_back(&result);
   for (const ApplyResult& result : recent_) {
     const auto says_it = [&result](const ApplyResult& each) {
       return each.apply_id() == result.apply_id() &&
              each.outcome() == result.outcome();
     };
-    if (absl::c_none_of(journaled_, says_it)) told.push_back(&result);
+    if (absl::c_none_of(journaled_, says_it)) sent.push_back(&result);
   }
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;
-  for (auto result = told.rbegin(); result != told.rend(); ++result) {
+  for (auto result = sent.rbegin(); result != sent.rend(); ++result) {
     if ((*result)->apply_id() == at_work_) continue;
     bytes += (*result)->ByteSizeLong();
     if (newest.size() == kMaxPastApplies || bytes > kMaxResultBytes) break;

@@ -211,7 +211,7 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   EXPECT_THAT(log_.Lines(), HasSubstr("a1 of ada ended: REFUSED: "));
 }
 
-TEST_F(ApplyTasksTest, ForcesWhatItIsToldToAndSaysSo) {
+TEST_F(ApplyTasksTest, ForcesWhatTheTaskAllowsAndSaysSo) {
   tasks_->Recover();
   users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
   ApplyTask task = Task();
@@ -269,7 +269,7 @@ TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
   tasks_->Recover();
   EXPECT_EQ(scenario_->State(), before);
   EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
-  EXPECT_THAT(audit_->Told(),
+  EXPECT_THAT(audit_->Lines(),
               ElementsAre("self recovery a1: begins",
                           HasSubstr("self recovery a1: UNDONE")));
   ASSERT_EQ(tasks_->Past().results_size(), 1);
@@ -301,7 +301,7 @@ class WaitingUndoTest : public ApplyTasksTest {
   ManualScheduler scheduler_;
 };
 
-TEST_F(WaitingUndoTest, IsToldInLogStatusAndFacts) {
+TEST_F(WaitingUndoTest, IsReportedInLogStatusAndFacts) {
   const std::string why = tasks_->Unfinished();
   EXPECT_THAT(why, HasSubstr(kScenarioStateFolder));
   EXPECT_THAT(log_.Lines(), HasSubstr(kNothing + why));
@@ -321,19 +321,19 @@ TEST_F(WaitingUndoTest, FailsDriftWhileAJournalIsDamaged) {
 
 TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   int changes = 0;
-  std::vector<ApplyResult::Outcome> told;
+  std::vector<ApplyResult::Outcome> reported;
   record_.Listen([&changes] { ++changes; });
-  tasks_->ListenForUndone([this, &told] {
+  tasks_->ListenForUndone([this, &reported] {
     const PastApplies past = tasks_->Past();
     for (const ApplyResult& result : past.results()) {
-      told.push_back(result.outcome());
+      reported.push_back(result.outcome());
     }
   });
   scheduler_.Advance(kUndoRetry);
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   // Listeners are not called without a change.
   EXPECT_EQ(changes, 0);
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(reported, IsEmpty());
   EXPECT_NE(scenario_->State(), before_);
   OwnJournals(0);
   scheduler_.Advance(kUndoRetry);
@@ -343,7 +343,7 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   EXPECT_EQ(tasks_->Unfinished(), "");
   EXPECT_EQ(Drift().value().unfinished(), "");
   // As in Past(), for a controller that waits for it.
-  EXPECT_THAT(told, ElementsAre(ApplyResult::UNDONE));
+  EXPECT_THAT(reported, ElementsAre(ApplyResult::UNDONE));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
@@ -365,10 +365,11 @@ TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
   task.set_actor_peer("ipv4:10.0.0.9:5123");
   ASSERT_EQ(Apply(task).outcome(), ApplyResult::APPLIED);
   ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(audit_->Told(), ElementsAre("spiffe://demo/ada apply a1: begins",
-                                          "spiffe://demo/ada apply a1: APPLIED",
-                                          "bob rollback a1: begins",
-                                          "bob rollback a1: ROLLED_BACK"));
+  EXPECT_THAT(
+      audit_->Lines(),
+      ElementsAre("spiffe://demo/ada apply a1: begins",
+                  "spiffe://demo/ada apply a1: APPLIED",
+                  "bob rollback a1: begins", "bob rollback a1: ROLLED_BACK"));
   const AuditEntry first = audit_->entries().at(0);
   EXPECT_EQ(first.digest(), "digest");
   EXPECT_EQ(first.certificate(), "04d2");
@@ -385,7 +386,7 @@ TEST_F(ApplyTasksTest, HasOneLineOfAllRollbacksThatAControllerMakesUp) {
   for (int i = 0; i < 50; ++i) {
     EXPECT_TRUE(RollBack(absl::StrCat("made-up-", i)).no_journal());
   }
-  EXPECT_THAT(audit_->Told(),
+  EXPECT_THAT(audit_->Lines(),
               ElementsAre(HasSubstr("rollback made-up-0: refused: ")));
 }
 
@@ -395,7 +396,7 @@ TEST_F(ApplyTasksTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
                         "no journal\n");
   tasks_->Recover();
   EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
-  EXPECT_THAT(audit_->Told(),
+  EXPECT_THAT(audit_->Lines(),
               ElementsAre("self recovery a1: begins",
                           HasSubstr("self recovery a1: UNDONE")));
   EXPECT_THAT(tasks_->Unfinished(), HasSubstr("old.journal"));

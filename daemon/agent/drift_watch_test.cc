@@ -177,15 +177,15 @@ TEST(DriftWatchTest, WaitsForTheEndOfAnApply) {
 TEST(DriftWatchTest, DoesNotTellWhatItSawDuringAnApply) {
   Watched host;
   bool first = true;
-  DriftWatch* told = nullptr;
+  DriftWatch* notified = nullptr;
   host.during_look = [&] {
     if (!std::exchange(first, false)) return;
     host.record.BeginChange();
     host.record.EndChange(OneApply());
-    told->OnChanged();
+    notified->OnChanged();
   };
   DriftWatch watch(absl::ZeroDuration(), host.Parts());
-  told = &watch;
+  notified = &watch;
   watch.OnAttached(true);
   ASSERT_TRUE(host.WaitForSent(1));
   watch.Stop();
@@ -231,7 +231,7 @@ TEST(AgentObserverAuditTest, HasALineBeforeAndAfterLoggingInToOthers) {
   EXPECT_FALSE(observer.asked());
   const std::string login =
       "ada ssh-login as user \"ann\" to servers of a job of 1: ";
-  EXPECT_EQ(audit.Told(),
+  EXPECT_EQ(audit.Lines(),
             (std::vector<std::string>{
                 login + "begins", login + "ended: 1 logins tried",
                 login + "refused: PERMISSION_DENIED: ssh-login"}));

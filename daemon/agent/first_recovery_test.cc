@@ -54,14 +54,14 @@ class FirstRecoveryTest : public ::testing::Test {
   // "WHO WHAT SUBJECT: RESULT" of each line of an audit file.
   std::vector<std::string> Audited(
       const std::string& state = "/var/lib/clusterd") {
-    std::vector<std::string> told;
+    std::vector<std::string> lines;
     std::ifstream file(AuditPath(root_.path(), state));
     for (std::string line; std::getline(file, line);) {
       const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
-      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
-                                  entry.subject(), ": ", entry.result()));
+      lines.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                   entry.subject(), ": ", entry.result()));
     }
-    return told;
+    return lines;
   }
 
   ScratchRoot root_;  // Folder of audit files.

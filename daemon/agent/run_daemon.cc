@@ -93,13 +93,13 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
 
 // The controller's last waivers; null: none since the start. Access it only
 // with std::atomic_load and std::atomic_store.
-using ToldWaivers = std::shared_ptr<const HostWaivers>;
+using SentWaivers = std::shared_ptr<const HostWaivers>;
 
 // Answers a scheduler's hooks. All its arguments must outlive it.
 struct Hooks {
   Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
         HostObserver* observer, const std::shared_ptr<AgentStream>& stream,
-        AuditLog* audit, const ToldWaivers* waivers)
+        AuditLog* audit, const SentWaivers* waivers)
       : line(stream),
         verdicts({absl::StrCat(flags.state, "/verdicts"), self.cluster,
                   [&flags] { return ReadRegularFile(flags.tls.ca); }},
@@ -304,7 +304,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   std::optional<DriftWatch> watch;
   std::optional<LeafRenewal> renewal;
   std::optional<MetricsFile> metrics;
-  ToldWaivers waivers;
+  SentWaivers waivers;
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;

@@ -273,10 +273,10 @@ grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
             order.actor);
         Keep(record).IgnoreError();
         LaunchEvent last;
-        LaunchFacts* const told = last.mutable_facts();
-        *told->mutable_report() = std::move(*record.mutable_report());
-        *told->mutable_spec() = *order.spec;
-        told->mutable_facts()->Add(facts.begin(), facts.end());
+        LaunchFacts* const sent = last.mutable_facts();
+        *sent->mutable_report() = std::move(*record.mutable_report());
+        *sent->mutable_spec() = *order.spec;
+        sent->mutable_facts()->Add(facts.begin(), facts.end());
         return last;
       });
 }

@@ -63,8 +63,8 @@ class EventStream final
     {
       absl::MutexLock lock(&mutex_);
       if (timer_set_ || IsEndingLocked()) return;
-      first = !told_;
-      told_ = true;
+      first = !sent_any_;
+      sent_any_ = true;
       timer_set_ = !first;
       progress_due_ |= first;
     }
@@ -102,7 +102,7 @@ class EventStream final
     {
       absl::MutexLock lock(&mutex_);
       if (IsEndingLocked()) return;
-      progress_due_ = told_;
+      progress_due_ = sent_any_;
       last_ = std::move(last);
     }
     this->Advance();
@@ -186,7 +186,7 @@ class EventStream final
   std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
   std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);  // Single events.
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool told_ ABSL_GUARDED_BY(mutex_) = false;
+  bool sent_any_ ABSL_GUARDED_BY(mutex_) = false;
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Event> last_ ABSL_GUARDED_BY(mutex_);

@@ -38,17 +38,17 @@ TEST(SendBudgetTest, WhatIsLargerThanTheRoomGoesAlone) {
 TEST(RoomForOneTest, CallThatIsOverBeforeItsTurnTakesNothing) {
   SendBudget room(RoomForOne::kSmall + 1);
   const size_t large = RoomForOne::kSmall + 1;
-  int told = 0;
+  int notified = 0;
   const auto first = std::make_shared<RoomForOne>(&room, "ann");
   const auto left = std::make_shared<RoomForOne>(&room, "ann");
   const auto last = std::make_shared<RoomForOne>(&room, "ann");
   EXPECT_TRUE(first->Take(large, [] {}));
-  EXPECT_FALSE(left->Take(large, [&] { told += 100; }));
-  EXPECT_FALSE(last->Take(large, [&] { ++told; }));
+  EXPECT_FALSE(left->Take(large, [&] { notified += 100; }));
+  EXPECT_FALSE(last->Take(large, [&] { ++notified; }));
   left->GiveBack();
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(notified, 0);
   first->GiveBack();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(notified, 1);
   EXPECT_TRUE(last->Take(large, [] {}));
   last->GiveBack();
   EXPECT_TRUE(room.Take("ann", large, nullptr));

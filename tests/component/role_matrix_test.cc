@@ -214,9 +214,9 @@ TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {
         RawCall call(channel, row,
                      RequestOf(row, with_field)->SerializeAsString());
         // A watcher is admitted when it receives the first message.
-        const bool is_told = row.method == "Watch" && call.Read();
+        const bool is_notified = row.method == "Watch" && call.Read();
         Compare(row, with_field, knocker,
-                is_told ? grpc::Status::OK : call.End());
+                is_notified ? grpc::Status::OK : call.End());
         ++calls;
       }
     }

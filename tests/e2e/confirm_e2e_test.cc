@@ -46,7 +46,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   cluster.RunClusterctl({"confirm", id});
   EXPECT_TRUE(WaitUntil([&] {
     const Confirmation now = cluster.Show(id).confirmation();
-    return now.state() == Confirmation::CONFIRMED && now.untold().empty();
+    return now.state() == Confirmation::CONFIRMED && now.pending().empty();
   })) << cluster.ShowText(id);
   EXPECT_THAT(cluster.ShowText(id),
               AllOf(HasSubstr("CONFIRMED: 1 applied of 1 host"),

@@ -189,8 +189,8 @@ bool AllRun() {
 void WaitReady(int ready, int count) {
   while (count > 0 && must_end == 0 && AllRun()) {
     pollfd readable = {ready, POLLIN, 0};
-    char told;
-    if (poll(&readable, 1, 100) > 0 && read(ready, &told, 1) == 1) --count;
+    char byte;
+    if (poll(&readable, 1, 100) > 0 && read(ready, &byte, 1) == 1) --count;
   }
 }
 

@@ -112,12 +112,12 @@ in_machine /usr/bin/nsenter -t "$pid" -m /bin/sh -c '
   exit 1' sh "$own" || fail "clusterd may make no control group below $own"
 # In another slice clusterd cannot make control groups; it logs so once at its start.
 without_group() { in_machine /usr/bin/journalctl --no-pager -o cat -u clusterd | grep -c "have no control group of their own: .*survive" || true; }
-told_once() { [ "$(without_group)" -eq 1 ]; }
+warned_once() { [ "$(without_group)" -eq 1 ]; }
 printf '[Service]\nSlice=other.slice\n' >"$TEST_TMPDIR/slice.conf"
 push "$TEST_TMPDIR/slice.conf" /etc/systemd/system/clusterd.service.d/slice.conf
 in_machine /usr/bin/systemctl daemon-reload
 in_machine /usr/bin/systemctl restart clusterd
-await "the line that programs have no control group" told_once
+await "the line that programs have no control group" warned_once
 in_machine /bin/rm /etc/systemd/system/clusterd.service.d/slice.conf
 in_machine /usr/bin/systemctl daemon-reload
 in_machine /usr/bin/systemctl restart clusterd

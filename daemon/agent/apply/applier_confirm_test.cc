@@ -262,7 +262,7 @@ TEST_F(ApplierConfirmTest, RefusesADeadlineOverADay) {
   EXPECT_EQ(scenario_->State(), before_);
 }
 
-TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
+TEST_F(ApplierConfirmTest, RefusesADeadlineIfTheBootIsUnknown) {
   ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
   EXPECT_THAT(Apply().status(), HasText(Say("msg-step-boot-not-known")));
   EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());

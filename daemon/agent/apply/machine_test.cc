@@ -274,10 +274,10 @@ TEST(PlanNamespaceTest, KnowsAnotherNamespaceThatGotTheSameInode) {
 }
 
 TEST(PlanNamespaceTest, ComparesWhatAnOlderJournalHas) {
-  for (const bool told_boot : {false, true}) {
+  for (const bool knew_boot : {false, true}) {
     for (const bool anew : {false, true}) {
       ContainerHost container;
-      container.namespaces.Tells(/*cookie=*/false, told_boot);
+      container.namespaces.Tells(/*cookie=*/false, knew_boot);
       ASSERT_EQ(container.Apply(container.Plan())->outcome(),
                 ApplyResult::APPLIED);
       container.namespaces.Tells(/*cookie=*/true, /*boot=*/true);
@@ -354,7 +354,7 @@ TEST(PlanNamespaceTest, FollowsTheNamespaceWhenItsNameLeadsThereNoMore) {
   }
 }
 
-TEST(PlanNamespaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
+TEST(PlanNamespaceTest, IsNotCleanWhileItsEndIsUnknown) {
   const absl::Status unseen = absl::UnavailableError("/proc/7/ns/net: no");
   AppliedContainer container;
   container.namespaces.FailName(absl::NotFoundError("does not run"));
@@ -402,10 +402,10 @@ TEST(PlanNamespaceTest, IsGoneWhenItsNumberIsAnothersNow) {
 TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
   const struct {
     bool of_the_host;
-    bool told_boot;
+    bool knew_boot;
     const char* value;
     bool surely;
-    bool told_cookie = false;
+    bool knew_cookie = false;
     bool tells_cookie = false;
   } cases[] = {
       // The host's own namespace is never another.
@@ -420,13 +420,13 @@ TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
       // An older journal, maybe of another boot.
       {true, false, "65535", false},
   };
-  for (const auto& [of_the_host, told_boot, value, surely, told_cookie,
+  for (const auto& [of_the_host, knew_boot, value, surely, knew_cookie,
                     tells_cookie] : cases) {
     SCOPED_TRACE(
-        absl::StrCat(of_the_host, told_boot, value, told_cookie, tells_cookie));
+        absl::StrCat(of_the_host, knew_boot, value, knew_cookie, tells_cookie));
     ContainerHost container;
     if (of_the_host) container.namespaces.BeOfTheHost();
-    container.namespaces.Tells(told_cookie, told_boot);
+    container.namespaces.Tells(knew_cookie, knew_boot);
     PutCutOffJournal(&container);
     container.namespaces.Tells(tells_cookie, /*boot=*/true);
     container.namespaces.set_value(value);

@@ -553,7 +553,7 @@ TEST(RestoreTest, APolicyRouteIsBackIfTheToolTookIt) {
       ElementsAre(HasSubstr("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0")));
 }
 
-TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
+TEST(RestoreTest, DistinguishesAMissingRouteFromAnUnknownOne) {
   const std::string key = "route_address_172.16.0.0_netmask_255.255.0.0";
   const std::string gateway = "gateway_10.20.0.9";
   const std::string line = key + "=" + gateway;

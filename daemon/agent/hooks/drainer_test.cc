@@ -138,7 +138,7 @@ TEST_F(DrainerTest, AuditsEachChangeOfTheNodeAndNothingElse) {
   Recheck(true);
   const std::string drain =
       absl::StrCat("self drain n1: State=DRAIN Reason=", kOurs);
-  EXPECT_THAT(audit_.Told(),
+  EXPECT_THAT(audit_.Lines(),
               ElementsAre(absl::StrCat(drain, ": begins"),
                           absl::StrCat(drain, ": done"),
                           "self undrain n1: State=UNDRAIN: begins",
@@ -297,7 +297,7 @@ TEST_F(DrainerTest, BelievesNoStatusButTheNode) {
                                   HasSubstr("expected DRAIN and ")));
 }
 
-TEST_F(DrainerTest, ToldByManyPrologsAtOnceItSetsOneReason) {
+TEST_F(DrainerTest, CalledByManyPrologsAtOnceItSetsOneReason) {
   std::vector<std::thread> prologs;
   for (int i = 0; i < 64; ++i) {
     prologs.emplace_back([this] {

@@ -161,14 +161,14 @@ class HookServiceTest : public testing::Test {
   }
   // Sets the waivers that the controller sent last.
   void Waive(const std::vector<std::string>& rules) {
-    HostWaivers told;
+    HostWaivers sent;
     for (const std::string& rule : rules) {
-      Waiver* const waiver = told.add_waivers();
+      Waiver* const waiver = sent.add_waivers();
       waiver->set_rule(rule);
       waiver->set_reason("known");
       waiver->set_until_ms(absl::ToUnixMillis(clock_.Now() + absl::Hours(1)));
     }
-    waivers_ = std::make_shared<const HostWaivers>(std::move(told));
+    waivers_ = std::make_shared<const HostWaivers>(std::move(sent));
   }
   // We drained the node for this rule.
   void IsDrainedFor(const std::string& rule) {

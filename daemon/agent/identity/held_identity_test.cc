@@ -128,7 +128,7 @@ TEST_F(HeldIdentityTest, CertificateOfSomebodyElseIsRefused) {
   }
 }
 
-TEST_F(HeldIdentityTest, FileThatIsGoneIsRefusedAndToldOnce) {
+TEST_F(HeldIdentityTest, MissingFileIsRefusedAndLoggedOnce) {
   unlink(files_.key.c_str());
   ExpectRefused("host.key: No such file");
   const std::string lines = log_.Lines();

@@ -18,8 +18,8 @@ void HeldIdentity::Look() {
   {
     absl::MutexLock lock(&mutex_);
     if (read.ok()) pair_ = *std::move(read);
-    is_news = !trouble.empty() && trouble != told_;
-    told_ = trouble;
+    is_news = !trouble.empty() && trouble != reported_;
+    reported_ = trouble;
   }
   if (is_news) {
     log_->Error("certificate files refused, the last good pair stays in use: ",
@@ -260,17 +260,17 @@ void LeafRenewal::AskOverStream() {
 
 absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   RETURN_IF_ERROR(answer.status());
-  const CertificateAnswer& told = answer->certificate_answer();
-  if (!told.has_enrolled()) {
+  const CertificateAnswer& reply = answer->certificate_answer();
+  if (!reply.has_enrolled()) {
     return PreconditionWords("msg-trust-not-renewed",
-                             PrintableText(told.refused(), kMaxRefusalBytes));
+                             PrintableText(reply.refused(), kMaxRefusalBytes));
   }
   std::string key;
   {
     absl::MutexLock lock(&mutex_);
     key = next_key_;
   }
-  return TakeAnswer(told.enrolled(), parts_.held->pair(), key,
+  return TakeAnswer(reply.enrolled(), parts_.held->pair(), key,
                     {parts_.held->self(), folder_, parts_.scheduler->Now(),
                      parts_.audit, parts_.log});
 }
@@ -295,14 +295,14 @@ void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {
 void LeafRenewal::Tell(const absl::Status& trouble) {
   if (trouble.ok()) {
     absl::MutexLock lock(&mutex_);
-    told_.clear();
+    reported_.clear();
     return parts_.log->Notice("this host's certificate is renewed");
   }
   const std::string text(trouble.message());
   absl::MutexLock lock(&mutex_);
   // Log a controller that is away for a night once, not a hundred times.
-  if (text == told_) return;
-  told_ = text;
+  if (text == reported_) return;
+  reported_ = text;
   parts_.log->Warning("this host's certificate is not renewed yet: ", text);
 }
 

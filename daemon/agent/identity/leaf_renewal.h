@@ -69,7 +69,7 @@ class HeldIdentity {
   mutable absl::Mutex mutex_;
   TlsPem pair_ ABSL_GUARDED_BY(mutex_);
   std::string dialled_ ABSL_GUARDED_BY(mutex_);  // The certificate.
-  std::string told_ ABSL_GUARDED_BY(mutex_);
+  std::string reported_ ABSL_GUARDED_BY(mutex_);
 };
 
 // When to renew: `draw`, from [0, 1), chooses 0.4 to 0.6 of the life.
@@ -148,7 +148,7 @@ class LeafRenewal {
   bool asking_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   double draw_ ABSL_GUARDED_BY(mutex_);
-  std::string told_ ABSL_GUARDED_BY(mutex_);
+  std::string reported_ ABSL_GUARDED_BY(mutex_);
   uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   // The bundle offered when the host last asked over the stream, and the
   // highest one answered, which the host has or cannot take: there is no need

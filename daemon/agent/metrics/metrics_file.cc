@@ -96,11 +96,11 @@ void MetricsFile::Write() {
   numbers_.certificate_ends =
       FirstEnds({{"host", parts_.tls.certificate}, {"ca", parts_.tls.ca}});
   const absl::Status status = parts_.write(HostMetrics(numbers_));
-  if (!status.ok() && status.message() != told_) {
+  if (!status.ok() && status.message() != reported_) {
     parts_.log->Warning("metrics_file: ", status.message(),
                         "; tried again every minute");
   }
-  told_ = std::string(status.message());
+  reported_ = std::string(status.message());
   absl::MutexLock lock(&mutex_);
   writing_ = false;
   if (std::exchange(again_, false)) BeginLocked();

@@ -82,7 +82,7 @@ class MetricsFile {
   // Used only by Write, which never runs twice at once.
   HostNumbers numbers_;
   absl::Time look_at_ = absl::InfinitePast();
-  std::string told_;
+  std::string reported_;
 };
 
 }  // namespace clusterd

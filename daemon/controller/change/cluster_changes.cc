@@ -50,7 +50,7 @@ bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
   const Confirmation& confirm = report.confirmation();
   return host.outcome() == ApplyResult::APPLIED && host.reverts_in_ms() > 0 &&
          (confirm.state() != Confirmation::CONFIRMED ||
-          absl::c_linear_search(confirm.untold(), host.host()));
+          absl::c_linear_search(confirm.pending(), host.host()));
 }
 
 }  // namespace
@@ -269,12 +269,12 @@ void ClusterChanges::Recover() {
   for (const HistoryEntry& entry : list->entries()) {
     // While an apply waits to be confirmed, no other begins. Others may begin
     // while hosts are notified of a confirmation.
-    const absl::Time untold_until = absl::FromUnixMillis(
+    const absl::Time pending_until = absl::FromUnixMillis(
         entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
         absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
     const bool may_wait =
         entry.kind() == HISTORY_APPLY &&
-        (is_newest_apply || parts_.scheduler->Now() < untold_until);
+        (is_newest_apply || parts_.scheduler->Now() < pending_until);
     if (entry.kind() == HISTORY_APPLY) is_newest_apply = false;
     if (entry.outcome() == "succeeded" && !may_wait) continue;
     const absl::StatusOr<HistoryRecord> record =
@@ -378,15 +378,15 @@ absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   for (const auto& pending : waiting) {
     if (record.entry().id() != pending->head().run_id()) continue;
     *record.mutable_apply()->mutable_confirmation() = pending->confirmation();
-    ForgetUntold(record.mutable_apply());
+    ForgetPendingHosts(record.mutable_apply());
   }
   if (run == nullptr || record.entry().id() != run->run_id()) return record;
   return RecordOfApply(run->report(), record.entry().network_namespace());
 }
 
 void ClusterChanges::OnPastApplies(const std::string& host,
-                                   const PastApplies& told) {
-  PastApplies past = told;
+                                   const PastApplies& reported) {
+  PastApplies past = reported;
   for (ApplyResult& result : *past.mutable_results()) {
     // The journal lacks this: it was written before the deadline was known.
     if (result.outcome() == ApplyResult::APPLIED &&
@@ -502,7 +502,7 @@ void ClusterChanges::Correct(const std::string& run_id,
                                       ApplyResult::APPLIED) == nullptr) {
     DropKeptNote(&report);
   }
-  ForgetUntold(&report);
+  ForgetPendingHosts(&report);
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
   if (!kept.ok()) {

@@ -40,7 +40,7 @@ namespace clusterd {
 
 inline constexpr uint32_t kDefaultWaveSize = 32;
 // The most applies with unnotified hosts before ones that revert are refused.
-inline constexpr size_t kMaxUntold = 8;
+inline constexpr size_t kMaxPendingChanges = 8;
 
 // A requested change, its caller and its options.
 struct ChangeRequest {
@@ -133,7 +133,7 @@ class ClusterChanges {
   }
 
   // For HostHooks::past_applies. Does not block.
-  void OnPastApplies(const std::string& host, const PastApplies& told)
+  void OnPastApplies(const std::string& host, const PastApplies& reported)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the running change, refuses later ones, and releases all parts.

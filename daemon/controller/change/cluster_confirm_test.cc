@@ -37,7 +37,7 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   const Confirmation kept = Kept(id_).confirmation();
   EXPECT_EQ(kept.state(), Confirmation::CONFIRMED);
   EXPECT_TRUE(kept.check_passed());
-  EXPECT_THAT(kept.untold(), IsEmpty());
+  EXPECT_THAT(kept.pending(), IsEmpty());
   const auto check = history_->Get(kept.check_run_id()).value();
   EXPECT_EQ(check.entry().kind(), HISTORY_CHECK);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
@@ -178,7 +178,7 @@ TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
   EXPECT_EQ(KeptOutcome(id_, 0), ApplyResult::ROLLED_BACK);
 }
 
-TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondIsToldWhoseWaits) {
+TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondGetsTheNameOfThePendingOne) {
   ApplyOn(1);
   const absl::Status second = Apply(MakePlan(1), By("carol")).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
@@ -208,13 +208,13 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
-  EXPECT_THAT((*answer_)->confirmation().untold(), ElementsAre("server1"));
-  EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
+  EXPECT_THAT((*answer_)->confirmation().pending(), ElementsAre("server1"));
+  EXPECT_THAT(Kept(id_).confirmation().pending(), ElementsAre("server1"));
   Attach("server1");
   Pass(kPendingLook);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
-  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 

@@ -102,13 +102,13 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
 
  private:
   struct HostState {
-    bool waits = false;    // Has it, and may revert it.
-    bool told = false;     // Notified: it keeps it.
-    bool gone = false;     // Has reverted it.
-    bool unknown = false;  // Was lost; it may have it.
-    bool asked = false;    // Its answer is due.
-    FindingValue why_not;  // Its newest refusal's reason.
-    bool refused = false;  // Its newest answer refused.
+    bool waits = false;     // Has it, and may revert it.
+    bool notified = false;  // Notified: it keeps it.
+    bool gone = false;      // Has reverted it.
+    bool unknown = false;   // Was lost; it may have it.
+    bool asked = false;     // Its answer is due.
+    FindingValue why_not;   // Its newest refusal's reason.
+    bool refused = false;   // Its newest answer refused.
     absl::Time not_before = absl::InfinitePast();  // The next try.
   };
 
@@ -128,10 +128,10 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   bool IsOverLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> AwayLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<std::string> UntoldLocked() const
+  std::vector<std::string> PendingHostsLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Hosts to notify now, which it marks as asked.
-  std::vector<std::string> TakeUntoldLocked()
+  std::vector<std::string> TakePendingHostsLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AnyAskedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Confirmation NowLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -145,8 +145,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   // REQUIRES: the hosts are marked as asked.
   void Tell(const std::vector<std::string>& hosts, absl::Duration extend_by)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnTold(const std::string& host, absl::Duration extend_by,
-              const absl::StatusOr<TaskResult>& answer)
+  void OnAnswer(const std::string& host, absl::Duration extend_by,
+                const absl::StatusOr<TaskResult>& answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void EndExtend() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -69,7 +69,7 @@ TEST(WhatIsWrongTest, IsWhateverIsFoundOnItsHosts) {
       Say("hub-and-more", Worded("hub-rule-on", "firewall", "a", "fail"), 1));
 }
 
-TEST(WhatIsWrongTest, TakesNothingThatCouldNotBeToldForFine) {
+TEST(WhatIsWrongTest, CountsNoUnknownAsFine) {
   EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", UNKNOWN)),
             "firewall on a (unknown)");
   EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", SKIPPED)), "");

@@ -207,10 +207,10 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
             Say("hub-and", applied, Worded("hub-to-be-confirmed")));
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
             Say("hub-and", applied, Worded("apply-confirmed", "bob")));
-  report.mutable_confirmation()->add_untold("node07");
+  report.mutable_confirmation()->add_pending("node07");
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
             Say("hub-and", applied,
-                Worded("apply-confirmed-untold", "bob", "node07")));
+                Worded("apply-confirmed-partly", "bob", "node07")));
   EXPECT_EQ(summary(Confirmation::GOES_BACK),
             Say("hub-and", applied, Worded("hub-not-confirmed-reverts")));
   EXPECT_EQ(summary(Confirmation::NOT_NEEDED), ValueText(applied));
@@ -231,7 +231,7 @@ TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {
   EXPECT_EQ(outcome(), "succeeded");
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
   EXPECT_EQ(outcome(), "confirmed");
-  report.mutable_confirmation()->add_untold("server1");
+  report.mutable_confirmation()->add_pending("server1");
   EXPECT_EQ(outcome(), "not confirmed everywhere");
   report.mutable_hosts(1)->set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(outcome(), "partly rolled back");

@@ -147,7 +147,7 @@ TEST_F(HistoryStoreTest, ListsNewestFirstInPages) {
   EXPECT_FALSE(store_->List(request)->more());
 }
 
-TEST_F(HistoryStoreTest, ListsFiftyUnlessTold) {
+TEST_F(HistoryStoreTest, ListsFiftyByDefault) {
   for (int i = 1; i <= 51; ++i) Add(store_.get(), TestCheck(TestId(i)));
   EXPECT_EQ(Ids(*store_).size(), 50);
   EXPECT_TRUE(store_->List({})->more());

@@ -161,7 +161,7 @@ void TrimDrift(DriftFact* drift) {
   }
   int gone = TrimList(kMaxKeptDrifts, value->mutable_drifts());
   gone +=
-      TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_untold());
+      TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_unknown());
   value->set_left_out(value->left_out() + static_cast<uint32_t>(gone));
 }
 

@@ -209,7 +209,7 @@ TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
   EXPECT_EQ(signed_, 5);
 }
 
-TEST_F(JobChecksTest, HostThatWaitsTooLongForATurnIsTold) {
+TEST_F(JobChecksTest, HostThatWaitsTooLongGetsAnAnswer) {
   JobChecksLimits limits;
   limits.at_once = 0;
   Start(limits);

@@ -20,12 +20,12 @@
 namespace clusterd {
 namespace {
 
-constexpr int kToldAtSight = 3;
+constexpr int kSentAtSight = 3;
 
 // Leaves most of the hosts' time to manual checks.
 constexpr size_t kAtOnce = 2;
-constexpr absl::Duration kMayNotBeTold = absl::Minutes(10);
-// Checks recalled at a restart, more than begin within kMayNotBeTold; and how
+constexpr absl::Duration kMayBePending = absl::Minutes(10);
+// Checks recalled at a restart, more than begin within kMayBePending; and how
 // many earlier reports, which may be large, are read for the sent state.
 constexpr size_t kRecalled = 32;
 constexpr size_t kMostRead = 8;
@@ -84,20 +84,20 @@ Verdicts VerdictsOf(const Report& report) {
 
 News VerdictWatch::See(const Verdicts& seen, absl::Time began,
                        absl::Time ended) {
-  if (seen.all == told_.all) {
-    told_ = seen;
+  if (seen.all == sent_.all) {
+    sent_ = seen;
     in_a_row_ = 0;
     if (seen_better_) seen_at_ = absl::InfinitePast();
     return News::kNone;
   }
-  const bool network_alone = seen.without_network == told_.without_network;
+  const bool network_alone = seen.without_network == sent_.without_network;
   const bool twice = began >= seen_at_ && began - seen_at_ <= kSeenTwiceWithin;
-  if (network_alone && !twice && ++in_a_row_ < kToldAtSight) {
+  if (network_alone && !twice && ++in_a_row_ < kSentAtSight) {
     seen_at_ = ended;
-    seen_better_ = WorseState(seen.all, told_.all) == told_.all;
+    seen_better_ = WorseState(seen.all, sent_.all) == sent_.all;
     return News::kLookAgain;
   }
-  told_ = seen;
+  sent_ = seen;
   in_a_row_ = 0;
   seen_at_ = absl::InfinitePast();
   return News::kTell;
@@ -127,7 +127,7 @@ News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
   News news = verdict_.See(look.verdicts, look.began, look.ended);
   NewFailures found;
   for (const auto& failure : look.failing) {
-    if (failures_[failure].told() != PASS) continue;
+    if (failures_[failure].sent() != PASS) continue;
     std::vector<std::string>& hosts = found[failure.first];
     if (!failure.second.empty()) hosts.push_back(failure.second);
   }
@@ -145,13 +145,13 @@ News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
     it = !fails && watch.IsQuiet(look.began) ? failures_.erase(it)
                                              : std::next(it);
   }
-  if (news == News::kTell) MarkTold(look);
+  if (news == News::kTell) MarkSent(look);
   in_doubt_ &= news != News::kTell;
   if (news == News::kTell && started != nullptr) *started = std::move(found);
   return news;
 }
 
-void ReportWatch::MarkTold(const ScheduleLook& look) {
+void ReportWatch::MarkSent(const ScheduleLook& look) {
   verdict_ = VerdictWatch(look.verdicts);
   for (const auto& failure : look.failing) {
     failures_[failure] = VerdictWatch(VerdictsOfFailure(failure.first, true));
@@ -235,10 +235,10 @@ void CheckSchedule::LogUnread(const std::string& name,
 
 ReportWatch CheckSchedule::WatchOf(
     const std::vector<HistoryEntry>& newest) const {
-  const absl::Time surely_told = parts_.scheduler->Now() - kMayNotBeTold;
+  const absl::Time surely_sent = parts_.scheduler->Now() - kMayBePending;
   size_t at = 0;
   while (at < newest.size() &&
-         absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_told) {
+         absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_sent) {
     ++at;
   }
   const size_t sure = at;
@@ -251,18 +251,18 @@ ReportWatch CheckSchedule::WatchOf(
     if (report == nullptr) break;
     const ScheduleLook look = KeptLook(*report);
     // Checks are missing in between: the history drops equal ones.
-    bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
+    bool was_sent = at > 0 && newest[at - 1].previous_id() != newest[at].id();
     const size_t later = looks.size();
-    was_told |= later >= 2 &&
+    was_sent |= later >= 2 &&
                 looks[later - 1].verdicts.all == look.verdicts.all &&
                 looks[later - 2].verdicts.all == look.verdicts.all;
     if (later > 0) {
       const ScheduleLook& next = looks.back();
-      was_told |=
+      was_sent |=
           VerdictWatch(look.verdicts)
               .See(next.verdicts, next.began, next.ended) == News::kTell;
     }
-    if (was_told) {
+    if (was_sent) {
       watch = ReportWatch(&look);
       break;
     }
@@ -276,7 +276,7 @@ ReportWatch CheckSchedule::WatchOf(
   for (size_t i = sure; i > 0; --i) {
     if (const auto report = Read(newest[i - 1])) sent.See(KeptLook(*report));
   }
-  if (sent.told() != watch.told()) watch.Doubt();
+  if (sent.sent() != watch.sent()) watch.Doubt();
   return watch;
 }
 
@@ -455,7 +455,7 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   {
     absl::MutexLock lock(&mutex_);
     one->newest = std::move(now);
-    news.before = one->watch.told();
+    news.before = one->watch.sent();
     found = one->gone ? News::kNone : one->watch.See(look, &news.started);
     if (found == News::kLookAgain && one->next_at > now_at + kSecondLook) {
       LookLocked(one, kSecondLook);

@@ -77,24 +77,24 @@ enum class News {
 
 class VerdictWatch {
  public:
-  // `told`: the verdicts that were already sent.
-  explicit VerdictWatch(Verdicts told = {}) : told_(told) {}
+  // `sent`: the verdicts that were already sent.
+  explicit VerdictWatch(Verdicts sent = {}) : sent_(sent) {}
 
   // Adds a look from `began` to `ended`; looks do not overlap.
   News See(const Verdicts& seen, absl::Time began, absl::Time ended);
   // PASS before the first verdict is sent.
-  State told() const { return told_.all; }
+  State sent() const { return sent_.all; }
   // True if earlier looks cannot affect one that begins at that time.
   bool IsQuiet(absl::Time at) const {
-    return told_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
+    return sent_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
   }
 
  private:
-  Verdicts told_;
-  // When a look last differed from `told`, and if it was better.
+  Verdicts sent_;
+  // When a look last differed from `sent`, and if it was better.
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
-  int in_a_row_ = 0;  // Consecutive looks that differed from `told`.
+  int in_a_row_ = 0;  // Consecutive looks that differed from `sent`.
 };
 
 // Rules and the hosts on which each fails; "": the cluster.
@@ -115,20 +115,20 @@ ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended);
 // is new again once it was seen fixed; an unjudged one is not fixed.
 class ReportWatch {
  public:
-  // Assumes that all of `told` was sent, unless it is null.
-  explicit ReportWatch(const ScheduleLook* told = nullptr) {
-    if (told != nullptr) MarkTold(*told);
+  // Assumes that all of `sent` was sent, unless it is null.
+  explicit ReportWatch(const ScheduleLook* sent = nullptr) {
+    if (sent != nullptr) MarkSent(*sent);
   }
 
   // Looks do not overlap. If there is news, sets `started`, unless null, to the
   // failures that were not sent yet.
   News See(const ScheduleLook& look, NewFailures* started = nullptr);
   // UNKNOWN after Doubt until the next news: another may have been sent.
-  State told() const { return in_doubt_ ? UNKNOWN : verdict_.told(); }
+  State sent() const { return in_doubt_ ? UNKNOWN : verdict_.sent(); }
   void Doubt() { in_doubt_ = true; }
 
  private:
-  void MarkTold(const ScheduleLook& look);
+  void MarkSent(const ScheduleLook& look);
 
   VerdictWatch verdict_;
   bool in_doubt_ = false;

@@ -215,7 +215,7 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   EXPECT_THAT(news_, SizeIs(1));
 }
 
-TEST_F(CheckScheduleTest, AFailureThatIsFixedAndComesBackIsToldAgain) {
+TEST_F(CheckScheduleTest, FixedFailureThatReturnsIsSentAgain) {
   BreakBacklog();
   BreakLink();
   PassAndAnswer(kMostJitter);
@@ -332,7 +332,7 @@ TEST_F(CheckScheduleTest, KnowsAfterARestartWhatWasBefore) {
   EXPECT_THAT(news_, IsEmpty()) << "it was told";
 }
 
-TEST_F(CheckScheduleTest, ToldJustBeforeARestartIsToldAgain) {
+TEST_F(CheckScheduleTest, SentJustBeforeARestartIsSentAgain) {
   PassAndAnswer(kMostJitter);
   BreakBacklog();
   PassAndAnswer(absl::Minutes(10));
@@ -341,7 +341,7 @@ TEST_F(CheckScheduleTest, ToldJustBeforeARestartIsToldAgain) {
   EXPECT_THAT(news_, ElementsAre("PASS FAIL", "UNKNOWN FAIL"));
 }
 
-TEST_F(CheckScheduleTest, NamesWhatWasToldAfterARestartWithoutOtherNews) {
+TEST_F(CheckScheduleTest, NamesTheSentVerdictAfterARestart) {
   PassAndAnswer(kMostJitter);
   Restart();
   BreakBacklog();
@@ -349,7 +349,7 @@ TEST_F(CheckScheduleTest, NamesWhatWasToldAfterARestartWithoutOtherNews) {
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
-TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
+TEST_F(CheckScheduleTest, SecondRoundIsSentAfterARestart) {
   for (const bool has_before : {true, false}) {
     history_ = OpenStore(NewStateFolder());
     BreakLink(false);
@@ -375,7 +375,7 @@ TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
   }
 }
 
-TEST_F(CheckScheduleTest, ASecondLookJustBeforeARestartIsToldAgain) {
+TEST_F(CheckScheduleTest, SecondRoundJustBeforeARestartIsSentAgain) {
   PassAndAnswer(kMostJitter);
   BreakLink();
   PassAndAnswer(absl::Minutes(10));
@@ -387,7 +387,7 @@ TEST_F(CheckScheduleTest, ASecondLookJustBeforeARestartIsToldAgain) {
   EXPECT_THAT(news_, ElementsAre("PASS FAIL", "UNKNOWN FAIL"));
 }
 
-TEST_F(CheckScheduleTest, WhatWasToldLongAgoStaysToldOfAQuietSchedule) {
+TEST_F(CheckScheduleTest, OldNewsOfAQuietScheduleIsNotSentAgain) {
   ReadSpec("schedule: [{name: links, every: 1m, only: link}]\n");
   PassAndAnswer(kMostJitter);
   BreakLink();

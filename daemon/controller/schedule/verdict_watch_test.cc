@@ -26,22 +26,22 @@ class VerdictWatchTest : public testing::Test {
 
 TEST_F(VerdictWatchTest, PassIsNoNewsAtFirst) {
   EXPECT_EQ(See(kGood), News::kNone);
-  EXPECT_EQ(watch_.told(), PASS);
+  EXPECT_EQ(watch_.sent(), PASS);
 }
 
-TEST_F(VerdictWatchTest, WhatIsNotTheNetworksIsToldAtOnceAndOnce) {
+TEST_F(VerdictWatchTest, FailureOutsideTheNetworkIsSentAtOnceAndOnce) {
   EXPECT_EQ(See(kHostWrong), News::kTell);
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
   EXPECT_EQ(See(kHostWrong), News::kNone);
   EXPECT_EQ(See(kGood), News::kTell);
-  EXPECT_EQ(watch_.told(), PASS);
+  EXPECT_EQ(watch_.sent(), PASS);
 }
 
-TEST_F(VerdictWatchTest, NetworkAloneIsToldWhenItWasSeenTwice) {
+TEST_F(VerdictWatchTest, NetworkFailureAloneIsSentOnTheSecondRound) {
   EXPECT_EQ(See(kLinkDown), News::kLookAgain);
-  EXPECT_EQ(watch_.told(), PASS);
+  EXPECT_EQ(watch_.sent(), PASS);
   EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin), News::kTell);
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
   // A fix, too.
   EXPECT_EQ(See(kGood), News::kLookAgain);
   EXPECT_EQ(See(kGood), News::kTell);
@@ -54,7 +54,7 @@ TEST_F(VerdictWatchTest, SecondSightThatComesTooLateIsAFirstOne) {
   EXPECT_EQ(See(kLinkDown), News::kTell);
 }
 
-TEST_F(VerdictWatchTest, AThirdSightInARowIsToldHoweverLateItIs) {
+TEST_F(VerdictWatchTest, ThirdFailureInARowIsSentHoweverLateItIs) {
   const absl::Duration late = kSeenTwiceWithin + absl::Minutes(1);
   EXPECT_EQ(See(kLinkDown), News::kLookAgain);
   EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
@@ -76,7 +76,7 @@ TEST_F(VerdictWatchTest, LongLooksAreComparedFromEndToBeginning) {
             News::kTell);
 }
 
-TEST_F(VerdictWatchTest, WhatFlapsIsToldOnce) {
+TEST_F(VerdictWatchTest, FlappingFailureIsSentOnce) {
   EXPECT_EQ(See(kLinkDown), News::kLookAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kLinkDown), News::kTell);
@@ -85,10 +85,10 @@ TEST_F(VerdictWatchTest, WhatFlapsIsToldOnce) {
     EXPECT_EQ(See(kGood), News::kLookAgain);
     EXPECT_EQ(See(kLinkDown), News::kNone);
   }
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
 }
 
-TEST_F(VerdictWatchTest, AShortFaultIsNeverTold) {
+TEST_F(VerdictWatchTest, ShortFaultIsNeverSent) {
   EXPECT_EQ(See(kLinkDown), News::kLookAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kGood, absl::Minutes(10)), News::kNone);
@@ -114,12 +114,12 @@ class ReportWatchTest : public testing::Test {
     NewFailures started;
     const News news = watch_.See(look, &started);
     if (news == News::kLookAgain) return "again";
-    std::string told;
+    std::string sent;
     for (const auto& [rule, hosts] : started) {
-      absl::StrAppend(&told, told.empty() ? "" : "; ", rule, " ",
+      absl::StrAppend(&sent, sent.empty() ? "" : "; ", rule, " ",
                       absl::StrJoin(hosts, ","));
     }
-    return told;
+    return sent;
   }
 
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
@@ -128,14 +128,14 @@ class ReportWatchTest : public testing::Test {
 
 constexpr char kMtu[] = "mtu";
 
-TEST_F(ReportWatchTest, EachRuleAndHostThatStartsToFailIsToldOnce) {
+TEST_F(ReportWatchTest, EachNewFailureOfARuleAndHostIsSentOnce) {
   EXPECT_EQ(See({{kMtu, "a"}}), "mtu a");
   EXPECT_EQ(See({{kMtu, "a"}}), "");
   EXPECT_EQ(See({{kMtu, "a"}, {kMtu, "b"}, {kMtu, "c"}}), "mtu b,c");
   EXPECT_EQ(See({{kMtu, "a"}, {"drift", "a"}, {"topology", ""}}),
             "drift a; topology ");
   EXPECT_EQ(See({{kMtu, "a"}, {"drift", "a"}, {"topology", ""}}), "");
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
 }
 
 TEST_F(ReportWatchTest, TheNetworksFailuresAreSeenTwice) {

@@ -232,8 +232,8 @@ void EnrolmentListener::Look() {
     const absl::Status status = Update();
     absl::MutexLock lock(&mutex_);
     const std::string trouble(status.message());
-    if (!trouble.empty() && trouble != told_) parts_.log->Error(trouble);
-    told_ = trouble;
+    if (!trouble.empty() && trouble != reported_) parts_.log->Error(trouble);
+    reported_ = trouble;
   });
   parts_.scheduler->RunAfter(options_.interval, gate_.Wrap([this] { Look(); }));
 }

@@ -80,7 +80,7 @@ class EnrolmentListener {
   mutable absl::Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);
   int port_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::string told_ ABSL_GUARDED_BY(mutex_);  // The last error.
+  std::string reported_ ABSL_GUARDED_BY(mutex_);  // The last error.
   std::unique_ptr<ConnectionAcceptor> bound_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Keeper> keeper_ ABSL_GUARDED_BY(mutex_);
 };

@@ -337,14 +337,14 @@ TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token).ok());
   ASSERT_FALSE(Join(Asker(), token).ok());
-  const std::vector<std::string> told = audit_.Told();
-  ASSERT_EQ(told.size(), 3u);
+  const std::vector<std::string> lines = audit_.Lines();
+  ASSERT_EQ(lines.size(), 3u);
   // Without a certificate, the lines have no WHO.
   const std::string subject = " Join node1 by token " + token.substr(4, 8);
-  EXPECT_EQ(told[0], subject + ": begins");
-  EXPECT_EQ(told[1], subject + ": joined");
-  EXPECT_THAT(told[2], AllOf(HasSubstr(subject + ": refused"),
-                             Tells("msg-trust-enrolled")));
+  EXPECT_EQ(lines[0], subject + ": begins");
+  EXPECT_EQ(lines[1], subject + ": joined");
+  EXPECT_THAT(lines[2], AllOf(HasSubstr(subject + ": refused"),
+                              Tells("msg-trust-enrolled")));
 }
 
 TEST_F(EnrolmentServiceTest, RefusalsOfTwoPeersAreTwoLines) {
@@ -843,15 +843,15 @@ TEST_F(EnrolmentServiceTest, RefusedRenewalsAreAudited) {
   Lock("host/node1");
   EXPECT_FALSE(
       desk_->RenewLate("node1", pem, LateOf(host), "ipv4:10.0.0.3:1").ok());
-  std::vector<std::string> told = audit_.Told();
-  ASSERT_EQ(told.size(), before + 4);
-  told.erase(told.begin(), told.begin() + static_cast<int>(before));
-  EXPECT_THAT(told[0],
+  std::vector<std::string> lines = audit_.Lines();
+  ASSERT_EQ(lines.size(), before + 4);
+  lines.erase(lines.begin(), lines.begin() + static_cast<int>(before));
+  EXPECT_THAT(lines[0],
               HasSubstr(" RenewLate node1: refused: INVALID_ARGUMENT"));
-  EXPECT_THAT(told[1], HasSubstr("spiffe://demo/host/node1 Renew node1: "
-                                 "refused: INVALID_ARGUMENT"));
-  EXPECT_THAT(told[2], HasSubstr("more than 180 days"));
-  EXPECT_THAT(told[3], HasSubstr("is locked since"));
+  EXPECT_THAT(lines[1], HasSubstr("spiffe://demo/host/node1 Renew node1: "
+                                  "refused: INVALID_ARGUMENT"));
+  EXPECT_THAT(lines[2], HasSubstr("more than 180 days"));
+  EXPECT_THAT(lines[3], HasSubstr("is locked since"));
 }
 
 TEST_F(EnrolmentServiceTest, ListensWhileATokenLives) {

@@ -111,7 +111,7 @@ TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
     diff.add_hosts_added(absl::StrCat("node", i));
   }
   const ClusterNow::ScheduleNow now = CheckNow(report, &diff);
-  EXPECT_EQ(now.wrong_size(), kMaxWrongTold);
+  EXPECT_EQ(now.wrong_size(), kShownWrong);
   EXPECT_EQ(now.more_wrong(), 40u);
   EXPECT_EQ(now.wrong(0).summary(), "node[0-299]");
   EXPECT_THAT(now.changes().notes(),

@@ -27,9 +27,9 @@
 namespace clusterd {
 
 // How much of a check watchers get: a few kilobytes for any cluster.
-inline constexpr int kMaxWrongTold = 20;     // Rules, and changes.
-inline constexpr int kMaxFindingsTold = 3;   // For a rule.
-inline constexpr int kMaxSubjectsTold = 20;  // For a finding or change.
+inline constexpr int kShownWrong = 20;     // Rules, and changes.
+inline constexpr int kShownFindings = 3;   // For a rule.
+inline constexpr int kShownSubjects = 20;  // For a finding or change.
 
 // Without name and next_at_ms. `wrong` omits rules whose findings another rule
 // explains; its `summary` names all subjects, even if some are cut. A note

@@ -39,7 +39,7 @@ class ClusterWatchTest : public testing::Test {
 
     ClusterWatch* watch = nullptr;
     ClusterWatch::WatcherId id = 0;
-    std::vector<uint32_t> told;
+    std::vector<uint32_t> seen;
     std::vector<absl::Status> stopped;
   };
   void Join(Reader* reader) {
@@ -47,7 +47,7 @@ class ClusterWatchTest : public testing::Test {
     reader->id = watch_.NewWatcher();
     watch_.Join(reader->id,
                 {[this, reader] {
-                   reader->told.push_back(watch_.now()->hosts_attached());
+                   reader->seen.push_back(watch_.now()->hosts_attached());
                  },
                  [reader](const absl::Status& why) {
                    reader->stopped.push_back(why);
@@ -69,14 +69,14 @@ class ClusterWatchTest : public testing::Test {
 TEST_F(ClusterWatchTest, TellsAtOnceAndThenOnlyWhatHasChanged) {
   Reader ann;
   Join(&ann);
-  EXPECT_THAT(ann.told, ElementsAre(1));
+  EXPECT_THAT(ann.seen, ElementsAre(1));
   Pass(absl::Seconds(1));
   Pass(absl::Seconds(1));
   EXPECT_EQ(looks_, 3);
-  EXPECT_THAT(ann.told, ElementsAre(1));
+  EXPECT_THAT(ann.seen, ElementsAre(1));
   attached_ = 2;
   Pass(absl::Seconds(1));
-  EXPECT_THAT(ann.told, ElementsAre(1, 2));
+  EXPECT_THAT(ann.seen, ElementsAre(1, 2));
   EXPECT_EQ(watch_.now()->cluster(), "demo");
   EXPECT_EQ(watch_.now()->at_ms(), absl::ToUnixMillis(scheduler_.Now()));
 }
@@ -94,7 +94,7 @@ TEST_F(ClusterWatchTest,
   Pass(absl::Milliseconds(10));
   EXPECT_EQ(looks_, 2);
   for (const Reader& reader : readers) {
-    EXPECT_THAT(reader.told, ElementsAre(1, 19));
+    EXPECT_THAT(reader.seen, ElementsAre(1, 19));
   }
 }
 
@@ -109,8 +109,8 @@ TEST_F(ClusterWatchTest, DoesNotLookWhileNobodyWatches) {
   // A new watcher does not get the old state.
   Reader bob;
   Join(&bob);
-  EXPECT_THAT(bob.told, ElementsAre(7));
-  EXPECT_THAT(ann.told, ElementsAre(1));
+  EXPECT_THAT(bob.seen, ElementsAre(7));
+  EXPECT_THAT(ann.seen, ElementsAre(1));
 }
 
 TEST_F(ClusterWatchTest,
@@ -120,7 +120,7 @@ TEST_F(ClusterWatchTest,
   watch_.Leave(ann.id);
   attached_ = 2;
   Join(&bob);  // Within a second of the first read.
-  EXPECT_THAT(bob.told, ElementsAre(2));
+  EXPECT_THAT(bob.seen, ElementsAre(2));
   EXPECT_EQ(looks_, 2);
   for (int i = 0; i < 5; ++i) Pass(absl::Seconds(1));
   EXPECT_EQ(looks_, 7);
@@ -136,7 +136,7 @@ TEST_F(ClusterWatchTest, EndsWithTheControllerForAllWhoWatchOrCome) {
   const absl::Status why = UnavailableWords("msg-hub-stopping");
   EXPECT_THAT(ann.stopped, ElementsAre(why));
   EXPECT_THAT(bob.stopped, ElementsAre(why));
-  EXPECT_TRUE(bob.told.empty());
+  EXPECT_TRUE(bob.seen.empty());
 }
 
 TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {

@@ -372,9 +372,9 @@ TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
     changed = true;
   });
   // While the change waits, other callers get its error.
-  std::string told;
-  while (!absl::StrContains(told, "about to be changed")) {
-    told = std::string(locks.Take(0, absl::ZeroDuration()).status().message());
+  std::string text;
+  while (!absl::StrContains(text, "about to be changed")) {
+    text = std::string(locks.Take(0, absl::ZeroDuration()).status().message());
   }
   held->reset();
   for (std::thread& thread : threads) thread.join();

@@ -183,7 +183,7 @@ TEST_F(ReadAsUserTest, AFolderThatCannotBeReadIsNamedBesideWhatWasRead) {
                                       "Permission denied"))));
 }
 
-TEST_F(ReadAsUserTest, WhatAToolSaysOfItselfIsToldOfTheFolder) {
+TEST_F(ReadAsUserTest, ReportsTheErrorOfTheToolForTheFolder) {
   root_.WriteProgram(
       "/usr/bin/find",
       "#!/bin/sh\necho \"find: unrecognized option -newermt\" >&2\n"

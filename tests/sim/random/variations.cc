@@ -311,7 +311,7 @@ std::vector<Variation> DeviceVariations() {
        HaveOldTool},
       {"npu-smi-absent", 6, Always, HaveNoNpuSmi},
       {"harmless-codes", 10, Unless("npu-smi-absent"), HaveHarmlessCodes},
-      {"compatibility-untold", 10, Unless("npu-smi-absent"),
+      {"compatibility-unknown", 10, Unless("npu-smi-absent"),
        TellNoCompatibility},
       {"neighbours-cut", 10, Unless("direct-cabling"), CutNeighbours},
       {"copper-cables", 10, Unless("old-tool"), UseCopperCables},
