@@ -29,7 +29,7 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
 
   void PrintTable(const Style& style, std::ostream& out) override {
     out << SafeShort(style) << "\n"
-        << SafeText(Say("apply-to-look", answer_.run_id()), style.utf8) << "\n";
+        << SafeText(Say("apply-to-show", answer_.run_id()), style.utf8) << "\n";
   }
   std::string Short() const override {
     return Say(

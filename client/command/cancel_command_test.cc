@@ -39,7 +39,7 @@ TEST(CancelCommandTest, SaysWhatIsFinishedAndWhatIsLeftOut) {
                   Say("apply-of-apply-run", kRun, "ann",
                       Worded("apply-cancelled", "bob", 1, 3,
                              Worded("apply-busy", 2), Worded("apply-rest", 4))),
-                  "\n", Say("apply-to-look", kRun), "\n"))));
+                  "\n", Say("apply-to-show", kRun), "\n"))));
   EXPECT_EQ(controller.cancelled_id(), "3fa2");
 }
 
@@ -111,7 +111,7 @@ TEST(AbortTest, SaysWhoIsNotWaitedForAndWhatIsLeftOut) {
                               absl::StrCat(Say("apply-aborted", "bob"), "; ",
                                            Say("apply-given-up", "node[01-02]"),
                                            "; ", Say("apply-rest", 4))),
-                          "\n", Say("apply-to-look", kRun), "\n"))));
+                          "\n", Say("apply-to-show", kRun), "\n"))));
   EXPECT_EQ(controller.aborted_id(), "3fa2");
   EXPECT_FALSE(controller.apply_request().has_value());
 }

@@ -124,7 +124,7 @@ TEST(CheckFormatTest, IsADocumentAlsoWithoutAVerdict) {
   }
 }
 
-TEST(CheckFormatTest, RefusesOneDocumentOfManyLooks) {
+TEST(CheckFormatTest, RefusesOneDocumentOfManyRounds) {
   EXPECT_THAT(
       Check({"--watch", "1s", "-o", "junit"}, WorldWith(ReportOf(PASS))),
       Ends(3, Err(Tells("msg-watch-prints-reports", "junit"))));
@@ -435,7 +435,7 @@ TEST(CheckCtrlCTest, LeavesAControllerThatKnowsNothingOfTheCheck) {
   EXPECT_EQ(FromJson<Report>(output.out).error(), "interrupted");
 }
 
-TEST(CheckWaitTest, LooksAgainUntilItPassesAndPrintsTheLastReportOnly) {
+TEST(CheckWaitTest, RepeatsRoundsUntilItPassesAndPrintsTheLastReportOnly) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.script.first_checks = {{EventOf(ReportOf(FAIL))},
                                {EventOf(ReportOf(UNKNOWN))}};
@@ -482,7 +482,7 @@ TEST(CheckWaitTest, PrintsWhatIsKnownOnCtrlC) {
               Ends(2, Out(HasSubstr("FAIL (partial)"))));
 }
 
-TEST(CheckWatchTest, PrintsABlockPerLookAndEndsWithTheStatusOfTheLast) {
+TEST(CheckWatchTest, PrintsABlockPerRoundAndEndsWithTheStatusOfTheLast) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.script.first_checks = {{EventOf(ReportOf(FAIL))}};
   world.interrupt_at_flush = 2;
@@ -518,19 +518,19 @@ TEST(CheckWatchTest, PrintsADocumentPerLineWithJson) {
   EXPECT_EQ(lines[2], "");
 }
 
-TEST(CheckWatchTest, PrintsADocumentPerLookWithYaml) {
+TEST(CheckWatchTest, PrintsADocumentPerRoundWithYaml) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.script.first_checks = {{EventOf(ReportOf(PASS))}};
   world.interrupt_at_flush = 2;
   const std::string yaml = Check({"--watch", "1s", "-o", "yaml"}, world).out;
-  const std::vector<std::string> looks =
+  const std::vector<std::string> rounds =
       absl::StrSplit(yaml, "---\n", absl::SkipEmpty());
-  ASSERT_EQ(looks.size(), 2u) << yaml;
-  EXPECT_THAT(looks[0], HasSubstr("\nverdict: PASS\n"));
-  EXPECT_THAT(looks[1], HasSubstr("\nverdict: FAIL\n"));
+  ASSERT_EQ(rounds.size(), 2u) << yaml;
+  EXPECT_THAT(rounds[0], HasSubstr("\nverdict: PASS\n"));
+  EXPECT_THAT(rounds[1], HasSubstr("\nverdict: FAIL\n"));
 }
 
-TEST(CheckWatchTest, LeavesALookThatCtrlCCutsShortOut) {
+TEST(CheckWatchTest, LeavesOutARoundThatCtrlCInterrupts) {
   ProgramWorld world = InterruptedWorld();
   world.script.first_checks = {{EventOf(ReportOf(PASS))}};
   EXPECT_THAT(Check({"--watch", "1s", "-o", "short"}, world),

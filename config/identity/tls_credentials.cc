@@ -221,10 +221,10 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    while (!mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) Look();
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) Load();
   }
 
-  void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
     absl::Status status = read.status();
     if (status.ok() && !(*read == last_)) status = shown_->Replace(*read);

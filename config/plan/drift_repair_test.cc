@@ -124,7 +124,7 @@ TEST(JudgeStepTest, IsContentWithMoreThanWasApplied) {
             "net.ipv4.ip_local_reserved_ports = none, not 60000-60015");
 }
 
-TEST(JudgeStepTest, LooksAtTheFileThatWinsAtBoot) {
+TEST(JudgeStepTest, ChecksTheFileThatWinsAtBoot) {
   const PlanStep step = AtBootStep(kSomaxconnKey, "none", "65535");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");

@@ -163,7 +163,7 @@ class RuleSide {
 };
 
 // True if the rule compares hosts with each other.
-bool LooksAcrossHosts(const RuleResult& rule) {
+bool ComparesHosts(const RuleResult& rule) {
   return rule.category() == "address" || rule.category() == "cluster" ||
          rule.category() == "job";
 }
@@ -247,7 +247,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
     for (const Finding& finding : mine.rule()->findings()) {
       const bool whole_is_judged =
           comparable &&
-          (!LooksAcrossHosts(either) ||
+          (!ComparesHosts(either) ||
            absl::c_all_of(finding.subjects(), [&](const Subject& subject) {
              return other.side().Judged(subject.host()) ||
                     !mine.side().Judged(subject.host());

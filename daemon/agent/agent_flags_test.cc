@@ -243,7 +243,7 @@ TEST(ParseAgentConfigTest, WritesMetricsOnlyIfConfigured) {
   }
 }
 
-TEST(ParseAgentConfigTest, ReadsHowOftenToLookForDrift) {
+TEST(ParseAgentConfigTest, ReadsHowOftenToCheckForDrift) {
   EXPECT_EQ(ParseAgentConfig("f", "cluster: demo\n")->drift_interval,
             std::nullopt);
   EXPECT_EQ(ParseAgentConfig("f", "drift_interval: 90s\n")->drift_interval,

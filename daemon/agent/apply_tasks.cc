@@ -115,7 +115,7 @@ void ApplyTasks::OnTimer() {
   const absl::Duration left = TimeLeftLocked();
   if (recovered_ && left > absl::ZeroDuration()) {
     // Nothing is due yet.
-    if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineLook));
+    if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineRound));
     return;
   }
   // A running task has already tried this.
@@ -344,7 +344,7 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
       const bool unclosed = recovered.ok() && undone;
       SetTimerLocked(unclosed ? kUnclosedRetry : kUndoRetry);
     } else if (waits_.has_value()) {
-      SetTimerLocked(std::min(left, kDeadlineLook));
+      SetTimerLocked(std::min(left, kDeadlineRound));
     }
   }
   record_->EndChange(states, recovered.ok() ? FindingValue()

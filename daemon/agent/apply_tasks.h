@@ -38,7 +38,7 @@ inline constexpr absl::Duration kUnclosedRetry = absl::Minutes(10);
 
 // The longest sleep before a deadline: timers stop while the machine is
 // suspended, deadlines do not.
-inline constexpr absl::Duration kDeadlineLook = absl::Minutes(1);
+inline constexpr absl::Duration kDeadlineRound = absl::Minutes(1);
 
 // "apply a1 was cut off: UNDONE", or that it was not confirmed, for the log.
 std::string CutOffText(const ApplyResult& result);

@@ -134,7 +134,7 @@ TEST_F(ConfirmTasksTest, TakesItBackAlsoAfterItWasKilled) {
 TEST_F(ConfirmTasksTest, TakesItBackSoonAfterTheMachineWasSuspended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   scenario_->clock.Advance(absl::Hours(1));
-  scheduler_->Advance(kDeadlineLook);
+  scheduler_->Advance(kDeadlineRound);
   ExpectBack();
 }
 

@@ -81,7 +81,7 @@ TEST_F(FirstRecoveryTest, NeedsNothingButTheDefaultFolderAlsoUnderAJob) {
                           HasSubstr("clusterd recovery a1: UNDONE")));
 }
 
-TEST_F(FirstRecoveryTest, LooksWhereTheCommandLineSays) {
+TEST_F(FirstRecoveryTest, ReadsTheStateOfTheCommandLine) {
   MoveJournals("/srv/state");
   Start("/srv/state").Run();
   EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
@@ -147,7 +147,7 @@ TEST_F(FirstRecoveryTest, UndoesAlsoWhereTheAuditFileCannotBeWritten) {
 }
 
 // agent.yaml had /srv/state, and is now unreadable.
-TEST_F(FirstRecoveryTest, LooksWhereTheLastStartHadItsState) {
+TEST_F(FirstRecoveryTest, ReadsTheStateOfTheLastStart) {
   MoveJournals("/srv/state");
   Start().Remember("/srv/state");
   EXPECT_EQ(files().Content(kPointers), "/srv/state\n");

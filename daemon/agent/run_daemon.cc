@@ -322,7 +322,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   };
   options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);
-    if (metrics) metrics->OnChanged(/*look=*/false);
+    if (metrics) metrics->OnChanged(/*read_host=*/false);
     if (attached) renewal->Start();
   };
   const AgentStreamParts stream_parts = {
@@ -337,9 +337,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
     now.set_unfinished(applies.Unfinished());
     return now;
   };
-  if (parts.look) {
+  if (parts.read_host) {
     watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
-                  DriftWatch::Parts{parts.look, &record,
+                  DriftWatch::Parts{parts.read_host, &record,
                                     [&stream](DriftReport report) {
                                       stream->SendDrift(std::move(report));
                                     },
@@ -351,7 +351,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   record.Listen([&] {
     TellUnfinished(notify_socket, applies.Unfinished(), parts.log);
     if (watch) watch->OnChanged();
-    if (metrics) metrics->OnChanged(/*look=*/true);
+    if (metrics) metrics->OnChanged(/*read_host=*/true);
   });
   applies.ListenForUndone([&stream] { stream->SendPast(); });
   Hooks hooks(flags, self, parts, &observer, stream, &audit, &waivers);
@@ -377,7 +377,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   renewal.emplace(RenewalParts(flags, &identity, stream, stream_parts));
   stream->Start();
   renewal->Start();
-  if (metrics) metrics->OnChanged(/*look=*/true);
+  if (metrics) metrics->OnChanged(/*read_host=*/true);
   parts.log->Notice("clusterd ", kClusterdVersion, ": host ", self.name,
                     " of cluster ", self.cluster);
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");

@@ -115,11 +115,11 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   // deadlines run, time moves in single steps: other timers look the same, and
   // end only by time.
   int idle = controller.scheduler.pending();
-  int looks = 0;
+  int rounds = 0;
   ASSERT_TRUE(WaitUntil([&] {
     const bool is_idle = controller.scheduler.pending() <= idle;
     if (is_idle) idle = controller.scheduler.pending();
-    if (is_idle || ++looks % 200 == 0) {
+    if (is_idle || ++rounds % 200 == 0) {
       controller.scheduler.Advance(absl::Seconds(10));
       controller.pool().Drain();
     }

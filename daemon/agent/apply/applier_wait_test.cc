@@ -67,7 +67,7 @@ TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
 
 // Users decide how many processes and open files there are to search, so
 // everything is put back before the search.
-TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
+TEST_F(ApplierWaitTest, SearchesForProcessesOnlyWhenAllIsBack) {
   for (const absl::Status& cannot :
        {absl::DeadlineExceededError("processes that use NPUs: not found"),
         absl::PermissionDeniedError("/proc/4711/fd: may not be looked into")}) {

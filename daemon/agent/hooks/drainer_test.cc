@@ -263,7 +263,7 @@ TEST_F(DrainerTest, ClearsADrainOfTheDaemonBeforeIt) {
   EXPECT_THAT(slurm_.commands().back(), HasSubstr("State=UNDRAIN"));
 }
 
-TEST_F(DrainerTest, LooksOnceAtAHealthyNodeAndThenLeavesSlurmAlone) {
+TEST_F(DrainerTest, ChecksAHealthyNodeOnceAndThenLeavesSlurmAlone) {
   for (int i = 0; i < 5; ++i) Recheck(true);
   EXPECT_THAT(slurm_.commands(), SizeIs(1));
 }

@@ -205,17 +205,17 @@ class HookServiceTest : public testing::Test {
   HostFacts facts_;
   Report report_;
   JobSpec job_ = OneServer("slurm:7.0");
-  std::function<void()> on_look_ = [] {};
+  std::function<void()> on_observe_ = [] {};
   std::shared_ptr<const HostWaivers> waivers_ =
       std::make_shared<const HostWaivers>();
-  std::atomic<int> looks_{0};
+  std::atomic<int> observations_{0};
   JobSpec judged_job_;
   bool judged_with_job_ = false;
   bool gone_ = false;
   HookService desk_{{"node1",
                      [this](absl::Duration) {
-                       ++looks_;
-                       on_look_();
+                       ++observations_;
+                       on_observe_();
                        return facts_;
                      },
                      [this](const HostFacts&, const JobSpec* job) {
@@ -227,13 +227,13 @@ class HookServiceTest : public testing::Test {
                      &drainer_, &clock_, &log_, [this] { return waivers_; }}};
 };
 
-TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
+TEST_F(HookServiceTest, AllowsByTheControllersVerdictWithoutReadingTheHost) {
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), VerdictOld(0));
   EXPECT_THAT(answer.let_through(), IsEmpty());
   EXPECT_THAT(answer.environment(), Contains("HCCL_IF_IP=10.0.0.1"));
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(observations_, 0);
   EXPECT_EQ(controller_.max_age_ms, 10000u);
   EXPECT_THAT(log_.Lines(),
               HasSubstr("job \"slurm:7.0\": allow; " + VerdictOld(0)));
@@ -243,12 +243,12 @@ TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
   EXPECT_EQ(controller_.max_age_ms, 0u);
 }
 
-TEST_F(HookServiceTest, LooksItselfWhereTheControllerCouldNotTell) {
+TEST_F(HookServiceTest, ReadsTheHostIfTheControllerDoesNotKnow) {
   controller_.verdict.mutable_hosts(0)->set_state(UNKNOWN);
   Finds("link", FAIL, {3});
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(observations_, 1);
   EXPECT_THAT(answer.basis(), HasSubstr("and the kept verdict"));
 }
 
@@ -450,7 +450,7 @@ TEST_F(HookServiceTest, BelievesNoVerdictAboutAnotherJob) {
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.basis(), kAlone);
   EXPECT_THAT(answer.let_through(), Contains(HasSubstr("of another job")));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(observations_, 1);
 }
 
 TEST_F(HookServiceTest, SparesAJobThatOptsOutAndSaysWho) {
@@ -535,14 +535,14 @@ TEST_F(HookServiceTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
 
 TEST_F(HookServiceTest, EpilogGivesTheLastProcessesAMoment) {
   Finds("device-idle", FAIL, {0});
-  on_look_ = [this] {
-    if (looks_ == 3) report_.clear_rules();
+  on_observe_ = [this] {
+    if (observations_ == 3) report_.clear_rules();
   };
   EXPECT_EQ(Answer(HOOK_SLURM_EPILOG).decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(looks_, 3);
+  EXPECT_EQ(observations_, 3);
   // Devices that stay busy.
   Finds("device-idle", FAIL, {0});
-  on_look_ = [] {};
+  on_observe_ = [] {};
   const absl::Time begin = clock_.Now();
   const HookAnswer busy = Answer(HOOK_SLURM_EPILOG);
   EXPECT_EQ(busy.decision(), HookAnswer::REFUSE_AND_DRAIN);
@@ -562,7 +562,7 @@ TEST_F(HookServiceTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
               ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_IP=10.0.0.1",
                           "MASTER_ADDR=10.0.0.1", "NNODES=1", "NODE_RANK=0"));
   EXPECT_EQ(controller_.asked, 1);
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(observations_, 0);
 }
 
 TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {

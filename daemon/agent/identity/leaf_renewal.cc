@@ -11,7 +11,7 @@
 #include "daemon/agent/identity/enrolment_call.h"
 
 namespace clusterd {
-void HeldIdentity::Look() {
+void HeldIdentity::Check() {
   absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
   std::string trouble(read.status().message());
   bool is_news = false;
@@ -28,7 +28,7 @@ void HeldIdentity::Look() {
 }
 
 std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
-  Look();
+  Check();
   absl::MutexLock lock(&mutex_);
   dialled_ = pair_.certificate;
   return MakeChannelCredentialsFromPem(pair_, self_.cluster);
@@ -183,23 +183,23 @@ bool LeafRenewal::WantsRoots(absl::Time now) {
   return true;
 }
 
-void LeafRenewal::LookAgain(absl::Duration after) {
+void LeafRenewal::CheckAgain(absl::Duration after) {
   absl::MutexLock lock(&mutex_);
   parts_.scheduler->Cancel(timer_);
   timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
-    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Look(); });
+    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Check(); });
   }));
 }
 
-void LeafRenewal::Look() {
-  if (!folder_.HasJoined()) return LookAgain(kMostWait);
-  parts_.held->Look();
+void LeafRenewal::Check() {
+  if (!folder_.HasJoined()) return CheckAgain(kMostWait);
+  parts_.held->Check();
   const absl::StatusOr<CertificateInfo> info =
       ParseCertificate(parts_.held->pair().certificate);
   if (!info.ok()) return;  // Never: it was parsed before.
   if (parts_.held->IsNewerThanDialled()) {
     parts_.reattach();
-    return LookAgain(kReattachWait);
+    return CheckAgain(kReattachWait);
   }
   const absl::Time now = parts_.scheduler->Now();
   absl::Time due;
@@ -210,7 +210,7 @@ void LeafRenewal::Look() {
     asked_bundle = offered_bundle_;
   }
   if (now < due && !WantsRoots(now)) {
-    LookAgain(std::min(due - now, kMostWait));
+    CheckAgain(std::min(due - now, kMostWait));
   } else if (now <= info->not_after) {
     AskOverStream();
   } else {
@@ -219,11 +219,11 @@ void LeafRenewal::Look() {
         {parts_.held->self(), folder_, now, parts_.audit, parts_.log});
     Tell(late);
     if (late.ok()) {
-      parts_.held->Look();
+      parts_.held->Check();
       absl::MutexLock lock(&mutex_);
       answered_bundle_ = std::max(answered_bundle_, asked_bundle);
     }
-    LookAgain(kRetry);
+    CheckAgain(kRetry);
   }
 }
 
@@ -248,7 +248,7 @@ void LeafRenewal::AskOverStream() {
   }
   if (!made.ok()) {
     Tell(made);
-    return LookAgain(kRetry);
+    return CheckAgain(kRetry);
   }
   parts_.ask(std::move(message), kAnswerWait,
              gate_.Wrap([this](absl::StatusOr<HubMessage> answer) {
@@ -287,9 +287,9 @@ void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {
     }
   }
   Tell(taken);
-  if (!taken.ok()) return LookAgain(kRetry);
-  parts_.held->Look();
-  LookAgain(absl::ZeroDuration());
+  if (!taken.ok()) return CheckAgain(kRetry);
+  parts_.held->Check();
+  CheckAgain(absl::ZeroDuration());
 }
 
 void LeafRenewal::Tell(const absl::Status& trouble) {

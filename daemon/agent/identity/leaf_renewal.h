@@ -52,7 +52,7 @@ class HeldIdentity {
         pair_(std::move(first)) {}
 
   // Takes the files if they are valid; otherwise logs each reason once.
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Check() ABSL_LOCKS_EXCLUDED(mutex_);
   // Calls Look and returns the credentials for a new connection.
   std::shared_ptr<grpc::ChannelCredentials> ForDial()
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -118,7 +118,7 @@ class LeafRenewal {
 
   // Starts the checks. Call it again whenever the host has attached, so that a
   // renewal that became due without a controller does not wait any longer.
-  void Start() { LookAgain(absl::ZeroDuration()); }
+  void Start() { CheckAgain(absl::ZeroDuration()); }
   // Notes Welcome.roots_bundle. Call it before Start, which checks it.
   void OnOfferedRoots(uint64_t bundle) ABSL_LOCKS_EXCLUDED(mutex_);
   // No check runs after it.
@@ -126,9 +126,9 @@ class LeafRenewal {
 
  private:
   // Sets the only timer; the last call wins.
-  void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CheckAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs on a thread of the pool.
-  void Look();
+  void Check();
   // True if it should renew to get the bundle that the controller offers.
   bool WantsRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Makes the key, unless it exists.

@@ -62,7 +62,7 @@ TEST_F(PendingHostsTest, KeepsNowhereInTheNextControllerWhatIsRolledBack) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   Attach("server1");
   TellWaits(1, 200000);
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   EXPECT_TRUE(links_["server1"]->tasks().empty());
 }
 
@@ -87,7 +87,7 @@ TEST_F(PendingHostsTest, NamesTheHostThatWasNotNotifiedInTime) {
 }
 
 TEST_F(PendingHostsTest, ForgetsTheHostThatGoesBackAfterAllIsOver) {
-  Pass(absl::Milliseconds(kWithinMs) + kRevertGrace + kPendingLook);
+  Pass(absl::Milliseconds(kWithinMs) + kRevertGrace + kPendingRound);
   ASSERT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
   Attach("server1");
@@ -168,7 +168,7 @@ TEST_F(PendingHostsTest, GoesOnInTheNextControllerWhatTheLastHadConfirmed) {
   StartController();
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   EXPECT_EQ(NewestTask(1).confirm().actor(), "bob");
   EXPECT_FALSE(NewestTask(0).has_apply());
@@ -183,7 +183,7 @@ TEST_F(ClusterConfirmTest, GoesOnInTheNextControllerBeforeItsCheck) {
   StartController();
   pool_.Drain();
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   AnswerFacts(0);
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
@@ -242,7 +242,7 @@ TEST_F(PendingHostsTest, HoldsUpNoApplyOfOtherHosts) {
   // The apply that waits for a person blocks all others.
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   id_ = first;
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(first).confirmation().pending(), IsEmpty());
@@ -263,7 +263,7 @@ TEST_F(PendingHostsTest, HostIsNotifiedByTheNextControllerBehindNewerApplies) {
   pool_.Drain();
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());

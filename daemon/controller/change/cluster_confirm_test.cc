@@ -104,7 +104,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
                     Worded("hub-rule-on", kAny, "server0", kAny)));
   AnswerFacts(0, /*somaxconn=*/1);
   // The check runs again, and the earlier confirmation counts then.
-  Pass(kFirstCheckWait + kPendingLook);
+  Pass(kFirstCheckWait + kPendingRound);
   AnswerFacts(0);
   EXPECT_TRUE(IsAskedToKeep(0));
 }
@@ -132,8 +132,8 @@ TEST_F(ClusterConfirmTest, ChecksOnceMoreShortlyBeforeItsDeadline) {
   size_t asked = links_["server0"]->tasks().size();
   const absl::Time deadline = absl::FromUnixMillis(Shown().deadline_ms());
   absl::Time last_check;
-  while (scheduler_.Now() + 2 * kPendingLook < deadline) {
-    Pass(kPendingLook);
+  while (scheduler_.Now() + 2 * kPendingRound < deadline) {
+    Pass(kPendingRound);
     if (links_["server0"]->tasks().size() == asked) continue;
     asked = links_["server0"]->tasks().size();
     last_check = scheduler_.Now();
@@ -211,7 +211,7 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   EXPECT_THAT((*answer_)->confirmation().pending(), ElementsAre("server1"));
   EXPECT_THAT(Kept(id_).confirmation().pending(), ElementsAre("server1"));
   Attach("server1");
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
@@ -226,7 +226,7 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   EXPECT_THAT(log_.Lines(),
               HasSubstr("server0 was not notified that it stays: not "
                         "in the journal"));
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());

@@ -55,20 +55,20 @@ PendingChange::PendingChange(ApplyReport report,
   }
 }
 
-void PendingChange::LookSoon() {
+void PendingChange::WorkSoon() {
   gate_.RunSoon(
       parts_.pool, parts_.scheduler,
-      [self = shared_from_this()] { self->Look(); }, WorkerPool::Place::kFirst);
+      [self = shared_from_this()] { self->Work(); }, WorkerPool::Place::kFirst);
 }
 
-void PendingChange::Look() {
+void PendingChange::Work() {
   std::shared_ptr<FactRun> check;
   std::vector<std::string> to_tell;
   std::vector<Answered> answered;
   Confirmation now;
   bool over = false;
   {
-    const absl::MutexLock one_at_a_time(&looking_);
+    const absl::MutexLock one_at_a_time(&working_);
     bool changed = false;
     {
       absl::MutexLock lock(&mutex_);
@@ -97,8 +97,8 @@ void PendingChange::Look() {
     if (over_) return;
     parts_.scheduler->Cancel(timer_);
     timer_ = parts_.scheduler->RunAfter(
-        kPendingLook,
-        gate_.Wrap([self = shared_from_this()] { self->LookSoon(); }));
+        kPendingRound,
+        gate_.Wrap([self = shared_from_this()] { self->WorkSoon(); }));
     return;
   }
   parts_.log->Notice(ChangeText(head_), ": ", EndOfConfirmation(now));
@@ -283,7 +283,7 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
     parts_.log->Warning(ChangeText(head_), ": not confirmed, check ",
                         order->run_id, ": ", ValueText(wrong));
   }
-  Look();
+  Work();
 }
 
 void PendingChange::Tell(const std::vector<std::string>& hosts,
@@ -333,7 +333,7 @@ void PendingChange::OnAnswer(const std::string& host, absl::Duration extend_by,
     is_news = !done && ValueText(state.why_not) != ValueText(why_not);
     state.why_not = why_not;
     state.refused = !done;
-    if (!done) state.not_before = parts_.scheduler->Now() + kPendingLook;
+    if (!done) state.not_before = parts_.scheduler->Now() + kPendingRound;
     if (done && extend_by == absl::ZeroDuration()) {
       state.notified = true;
       state.waits = false;
@@ -348,7 +348,7 @@ void PendingChange::OnAnswer(const std::string& host, absl::Duration extend_by,
   }
   if (!all) return;
   if (extend_by > absl::ZeroDuration()) EndExtend();
-  LookSoon();
+  WorkSoon();
 }
 
 void PendingChange::EndExtend() {
@@ -399,7 +399,7 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
       answered = nullptr;
     }
   }
-  if (answered == nullptr) return Look();
+  if (answered == nullptr) return Work();
   answered(PreconditionWords("msg-change-deadline-passed", ChangeWords(head_)));
 }
 
@@ -536,7 +536,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     }
   }
   if (without_it != nullptr) without_it->Cancel();
-  if (news) LookSoon();
+  if (news) WorkSoon();
 }
 
 void PendingChange::Stop() {

@@ -41,7 +41,7 @@
 namespace clusterd {
 
 // How often it checks if hosts are attached again.
-inline constexpr absl::Duration kPendingLook = absl::Seconds(5);
+inline constexpr absl::Duration kPendingRound = absl::Seconds(5);
 // The wait after the first failed check; it doubles each time. The last check
 // runs this long before the deadline, so that hosts can still be notified.
 inline constexpr absl::Duration kFirstCheckWait = absl::Seconds(15);
@@ -66,7 +66,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   PendingChange(ApplyReport report, std::shared_ptr<const ClusterPlan> plan,
                 const ControllerParts& parts, Callbacks callbacks);
 
-  void Start() { LookSoon(); }
+  void Start() { WorkSoon(); }
 
   // A person confirms it. Calls `answered` once, from any thread, when every
   // attached host has answered, with what it still waits for.
@@ -117,8 +117,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   }
 
   // Does the due work. Runs on the pool.
-  void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
-  void LookSoon();
+  void Work() ABSL_LOCKS_EXCLUDED(working_, mutex_);
+  void WorkSoon();
   // Records when the host reverts, as it first reports it.
   void TakeDeadlineLocked(const std::string& host, absl::Time at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -157,8 +157,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   const CallbackGate gate_;
 
   // The working thread holds it until it has saved, to keep states in order.
-  absl::Mutex looking_;
-  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(looking_);
+  absl::Mutex working_;
+  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(working_);
   Confirmation confirmation_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, HostState> hosts_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_deadline_ ABSL_GUARDED_BY(mutex_);

@@ -105,7 +105,7 @@ TEST_F(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
   EXPECT_THAT(Ids(*store_), IsEmpty());
 }
 
-TEST_F(HistoryStoreTest, TextThatLooksLikeSqlIsText) {
+TEST_F(HistoryStoreTest, SqlInATextIsText) {
   HistoryRecord record = TestCheck(TestId(1));
   const std::string nasty = "'; DELETE FROM entry; --\" %s ?1 \n";
   record.mutable_entry()->set_actor(nasty);

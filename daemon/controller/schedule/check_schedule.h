@@ -71,7 +71,7 @@ Verdicts VerdictsOf(const Report& report);
 
 enum class News {
   kNone,
-  kLookAgain,  // It may be, if another look confirms it.
+  kCheckAgain,  // It may be, if another look confirms it.
   kTell,
 };
 
@@ -101,7 +101,7 @@ class VerdictWatch {
 using Failures = std::set<std::pair<std::string, std::string>>;
 
 // The result of one scheduled check.
-struct ScheduleLook {
+struct CheckRound {
   Verdicts verdicts;
   // Failures. A host without facts fails host-identity.
   Failures failing;
@@ -109,26 +109,26 @@ struct ScheduleLook {
   Failures unjudged;
   absl::Time began, ended;
 };
-ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended);
+CheckRound RoundOf(const Report& report, absl::Time began, absl::Time ended);
 
 // Watches the verdict, and each failure as a verdict of its own. A sent failure
 // is new again once it was seen fixed; an unjudged one is not fixed.
 class ReportWatch {
  public:
   // Assumes that all of `sent` was sent, unless it is null.
-  explicit ReportWatch(const ScheduleLook* sent = nullptr) {
+  explicit ReportWatch(const CheckRound* sent = nullptr) {
     if (sent != nullptr) MarkSent(*sent);
   }
 
   // Looks do not overlap. If there is news, sets `started`, unless null, to the
   // failures that were not sent yet.
-  News See(const ScheduleLook& look, NewFailures* started = nullptr);
+  News See(const CheckRound& round, NewFailures* started = nullptr);
   // UNKNOWN after Doubt until the next news: another may have been sent.
   State sent() const { return in_doubt_ ? UNKNOWN : verdict_.sent(); }
   void Doubt() { in_doubt_ = true; }
 
  private:
-  void MarkSent(const ScheduleLook& look);
+  void MarkSent(const CheckRound& round);
 
   VerdictWatch verdict_;
   bool in_doubt_ = false;
@@ -136,7 +136,7 @@ class ReportWatch {
 };
 
 inline constexpr absl::Duration kMostJitter = absl::Minutes(1);
-inline constexpr absl::Duration kSecondLook = absl::Minutes(2);
+inline constexpr absl::Duration kSecondRound = absl::Minutes(2);
 inline constexpr absl::Duration kScheduleRetry = absl::Seconds(10);
 
 // Safe for concurrent use; calls nothing under its lock.
@@ -170,7 +170,7 @@ class CheckSchedule {
     bool gone = false;  // Removed from cluster.yaml.
     Scheduler::TimerId timer = 0;
     absl::Time next_at;
-    Scheduler::TimerId look = 0;  // Or a second check, or a retry.
+    Scheduler::TimerId round = 0;  // Or a second check, or a retry.
     bool due = false;
     absl::Time due_since;
     bool wait_logged = false;
@@ -190,7 +190,7 @@ class CheckSchedule {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void ArmLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookLocked(const ScheduledPtr& one, absl::Duration delay)
+  void RoundLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DueLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

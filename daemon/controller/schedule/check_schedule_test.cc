@@ -177,12 +177,12 @@ TEST_F(CheckScheduleTest, KeepsWhatHasChangedSinceTheOneBefore) {
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
-TEST_F(CheckScheduleTest, NewsOfTheNetworkTakesASecondLookThatItBegins) {
+TEST_F(CheckScheduleTest, NewsOfTheNetworkBeginsASecondRound) {
   PassAndAnswer(kMostJitter);
   BreakLink();
   EXPECT_EQ(PassAndAnswer(absl::Minutes(10)), 1u);
   EXPECT_THAT(news_, IsEmpty());
-  EXPECT_EQ(PassAndAnswer(kSecondLook - absl::Seconds(1)), 0u);
+  EXPECT_EQ(PassAndAnswer(kSecondRound - absl::Seconds(1)), 0u);
   EXPECT_EQ(PassAndAnswer(absl::Seconds(1)), 1u);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
   // One that was fixed by then is not news, and needs no third look.
@@ -190,8 +190,8 @@ TEST_F(CheckScheduleTest, NewsOfTheNetworkTakesASecondLookThatItBegins) {
   BreakLink(false);
   EXPECT_EQ(PassAndAnswer(absl::Minutes(8)), 1u);
   BreakLink();
-  EXPECT_EQ(PassAndAnswer(kSecondLook), 1u);
-  EXPECT_EQ(PassAndAnswer(kSecondLook), 0u);
+  EXPECT_EQ(PassAndAnswer(kSecondRound), 1u);
+  EXPECT_EQ(PassAndAnswer(kSecondRound), 0u);
   EXPECT_THAT(news_, IsEmpty());
 }
 
@@ -199,7 +199,7 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   PassAndAnswer(kMostJitter);
   BreakLink();
   PassAndAnswer(absl::Minutes(10));
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
   news_.clear();
   BreakBacklog();
@@ -211,7 +211,7 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   scheduler_.Advance(absl::Hours(1));
   link_->Take();
   Restart();
-  for (int i = 0; i < 3; ++i) PassAndAnswer(kSecondLook);
+  for (int i = 0; i < 3; ++i) PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, SizeIs(1));
 }
 
@@ -223,12 +223,12 @@ TEST_F(CheckScheduleTest, FixedFailureThatReturnsIsSentAgain) {
   news_.clear();
   BreakLink(false);
   PassAndAnswer(absl::Minutes(10));
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, IsEmpty());
   BreakLink();
   PassAndAnswer(absl::Minutes(10));
   EXPECT_THAT(news_, IsEmpty()) << "a second look is due";
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("FAIL FAIL link server0"));
 }
 
@@ -363,14 +363,14 @@ TEST_F(CheckScheduleTest, SecondRoundIsSentAfterARestart) {
     link_->Take();
     Restart();
     PassAndAnswer(kMostJitter);
-    PassAndAnswer(kSecondLook);
+    PassAndAnswer(kSecondRound);
     EXPECT_THAT(news_, ElementsAre("PASS FAIL")) << has_before;
     // News from an hour ago is not sent again, whatever the looks were.
     news_.clear();
     scheduler_.Advance(absl::Hours(1));
     link_->Take();
     Restart();
-    for (int i = 0; i < 4; ++i) PassAndAnswer(kSecondLook);
+    for (int i = 0; i < 4; ++i) PassAndAnswer(kSecondRound);
     EXPECT_THAT(news_, IsEmpty()) << has_before;
   }
 }
@@ -379,11 +379,11 @@ TEST_F(CheckScheduleTest, SecondRoundJustBeforeARestartIsSentAgain) {
   PassAndAnswer(kMostJitter);
   BreakLink();
   PassAndAnswer(absl::Minutes(10));
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
   Restart();
   PassAndAnswer(kMostJitter);
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL", "UNKNOWN FAIL"));
 }
 
@@ -412,7 +412,7 @@ TEST_F(CheckScheduleTest, GoesOnWithoutAHistory) {
   EXPECT_EQ(now[0].changes().changes_size(), 1);
 }
 
-TEST_F(CheckScheduleTest, TellsWhatIsWrongNowAndWhenItLooksAgain) {
+TEST_F(CheckScheduleTest, ReportsWhatIsWrongNowAndTheNextRound) {
   auto now = schedule_->Now();
   ASSERT_THAT(now, SizeIs(1));
   EXPECT_FALSE(now[0].has_newest());

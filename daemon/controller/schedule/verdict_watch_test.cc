@@ -38,64 +38,64 @@ TEST_F(VerdictWatchTest, FailureOutsideTheNetworkIsSentAtOnceAndOnce) {
 }
 
 TEST_F(VerdictWatchTest, NetworkFailureAloneIsSentOnTheSecondRound) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(watch_.sent(), PASS);
   EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin), News::kTell);
   EXPECT_EQ(watch_.sent(), FAIL);
   // A fix, too.
-  EXPECT_EQ(See(kGood), News::kLookAgain);
+  EXPECT_EQ(See(kGood), News::kCheckAgain);
   EXPECT_EQ(See(kGood), News::kTell);
 }
 
 TEST_F(VerdictWatchTest, SecondSightThatComesTooLateIsAFirstOne) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin + absl::Seconds(1)),
-            News::kLookAgain);
+            News::kCheckAgain);
   EXPECT_EQ(See(kLinkDown), News::kTell);
 }
 
 TEST_F(VerdictWatchTest, ThirdFailureInARowIsSentHoweverLateItIs) {
   const absl::Duration late = kSeenTwiceWithin + absl::Minutes(1);
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
-  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kCheckAgain);
   EXPECT_EQ(See(kGood, late), News::kNone) << "begins anew";
-  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
-  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kCheckAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kCheckAgain);
   EXPECT_EQ(See(kLinkDown, late), News::kTell);
   // A fix, too.
-  EXPECT_EQ(See(kGood, late), News::kLookAgain);
-  EXPECT_EQ(See(kGood, late), News::kLookAgain);
+  EXPECT_EQ(See(kGood, late), News::kCheckAgain);
+  EXPECT_EQ(See(kGood, late), News::kCheckAgain);
   EXPECT_EQ(See(kGood, late), News::kTell);
 }
 
-TEST_F(VerdictWatchTest, LongLooksAreComparedFromEndToBeginning) {
+TEST_F(VerdictWatchTest, LongRoundsAreComparedFromEndToBeginning) {
   EXPECT_EQ(watch_.See(kLinkDown, now_, now_ + absl::Hours(1)),
-            News::kLookAgain);
+            News::kCheckAgain);
   EXPECT_EQ(watch_.See(kLinkDown, now_ + absl::Hours(1) + absl::Minutes(2),
                        now_ + absl::Hours(2)),
             News::kTell);
 }
 
 TEST_F(VerdictWatchTest, FlappingFailureIsSentOnce) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kLinkDown), News::kTell);
   // An occasional good look is not a fix.
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(See(kGood), News::kLookAgain);
+    EXPECT_EQ(See(kGood), News::kCheckAgain);
     EXPECT_EQ(See(kLinkDown), News::kNone);
   }
   EXPECT_EQ(watch_.sent(), FAIL);
 }
 
 TEST_F(VerdictWatchTest, ShortFaultIsNeverSent) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kGood, absl::Minutes(10)), News::kNone);
 }
 
 TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kHostWrong), News::kTell);
 }
 
@@ -104,16 +104,16 @@ class ReportWatchTest : public testing::Test {
   // A look a minute after the last one: "again", or news such as "link a,b".
   std::string See(const Failures& failing, const Failures& unjudged = {}) {
     now_ += absl::Minutes(1);
-    ScheduleLook look = {{PASS, PASS}, failing, unjudged, now_, now_};
+    CheckRound round = {{PASS, PASS}, failing, unjudged, now_, now_};
     for (const auto& [rule, host] : failing) {
-      look.verdicts.all = FAIL;
+      round.verdicts.all = FAIL;
       if (!absl::c_linear_search(NetworkRules(), rule)) {
-        look.verdicts.without_network = FAIL;
+        round.verdicts.without_network = FAIL;
       }
     }
     NewFailures started;
-    const News news = watch_.See(look, &started);
-    if (news == News::kLookAgain) return "again";
+    const News news = watch_.See(round, &started);
+    if (news == News::kCheckAgain) return "again";
     std::string sent;
     for (const auto& [rule, hosts] : started) {
       absl::StrAppend(&sent, sent.empty() ? "" : "; ", rule, " ",
@@ -169,7 +169,7 @@ TEST_F(ReportWatchTest, WhatIsNotJudgedIsNotFixed) {
   EXPECT_EQ(See({{kMtu, "a"}, {kMtu, "b"}}), "");
 }
 
-TEST(LookOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
+TEST(RoundOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
   Report report;
   const auto add = [&report](const char* rule, State state, const char* host) {
     RuleResult* const result = report.add_rules();
@@ -186,11 +186,11 @@ TEST(LookOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
   add("optics", UNKNOWN, "c");
   add("topology", FAIL, "");
   add("drift", FAIL, "d")->mutable_waiver()->set_rule("drift");
-  const ScheduleLook look = LookOf(report, {}, {});
+  const CheckRound round = RoundOf(report, {}, {});
   EXPECT_EQ(
-      look.failing,
+      round.failing,
       (Failures{{"host-identity", "a"}, {"link", "b"}, {"topology", ""}}));
-  EXPECT_EQ(look.unjudged, (Failures{{"", "a"}, {"optics", "c"}}));
+  EXPECT_EQ(round.unjudged, (Failures{{"", "a"}, {"optics", "c"}}));
 }
 
 TEST(VerdictsOfTest, LeavesOutWhatTheNetworkSays) {

@@ -227,7 +227,7 @@ EnrolmentListener::~EnrolmentListener() {
   CloseLocked();
 }
 
-void EnrolmentListener::Look() {
+void EnrolmentListener::Poll() {
   gate_.RunSoon(parts_.pool, parts_.scheduler, [this] {
     const absl::Status status = Update();
     absl::MutexLock lock(&mutex_);
@@ -235,7 +235,7 @@ void EnrolmentListener::Look() {
     if (!trouble.empty() && trouble != reported_) parts_.log->Error(trouble);
     reported_ = trouble;
   });
-  parts_.scheduler->RunAfter(options_.interval, gate_.Wrap([this] { Look(); }));
+  parts_.scheduler->RunAfter(options_.interval, gate_.Wrap([this] { Poll(); }));
 }
 
 absl::Status EnrolmentListener::Update() {

@@ -52,7 +52,7 @@ class EnrolmentListener {
   ~EnrolmentListener();
 
   // Checks now, and then once every interval.
-  void Start() { Look(); }
+  void Start() { Poll(); }
   // Opens or closes as the service requires. Unavailable if it cannot listen;
   // also the errors of ReadTlsFiles. Closing leaves open joins unanswered.
   absl::Status Update() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -68,7 +68,7 @@ class EnrolmentListener {
 
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Look();
+  void Poll();
 
   const Options options_;
   EnrolmentService* const desk_;

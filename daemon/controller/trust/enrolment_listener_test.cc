@@ -254,10 +254,10 @@ TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
 }
 
 // Another thread updates all the time, as Look does now and then.
-TEST_F(EnrolmentListenerTest, LookOfBeforeTheTokenDoesNotCloseThePort) {
+TEST_F(EnrolmentListenerTest, OldUpdateDoesNotCloseThePort) {
   MakeListener();
   std::atomic<bool> stop{false};
-  std::thread looker([&] {
+  std::thread updater([&] {
     while (!stop) listener_->Update().IgnoreError();
   });
   for (int i = 0; i < 20; ++i) {
@@ -266,7 +266,7 @@ TEST_F(EnrolmentListenerTest, LookOfBeforeTheTokenDoesNotCloseThePort) {
     ASSERT_TRUE(desk_->RevokeToken(id).ok());
   }
   stop = true;
-  looker.join();
+  updater.join();
 }
 
 TEST_F(EnrolmentListenerTest, ConnectionsEndAfterAWhile) {

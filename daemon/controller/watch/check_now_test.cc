@@ -147,7 +147,7 @@ TEST(AskedCheckTest, TellsWhatChangedSinceTheCheckBefore) {
   AskedCheck asked;
   EXPECT_FALSE(asked.Of(nullptr, nullptr).has_value());
   EXPECT_FALSE(asked.Of(before, nullptr)->has_changes());
-  for (int look = 0; look < 2; ++look) {
+  for (int round = 0; round < 2; ++round) {
     const auto now = asked.Of(newest, before);
     ASSERT_TRUE(now.has_value());
     EXPECT_EQ(now->newest().verdict(), FAIL);

@@ -147,7 +147,7 @@ ClusterWatch::WatcherId ClusterWatch::NewWatcher() {
 
 void ClusterWatch::Join(WatcherId id, Watcher watcher) {
   std::function<void()> tell = [] {};
-  bool look = false;
+  bool starts = false;
   {
     absl::MutexLock lock(&mutex_);
     if (stopped_) {
@@ -157,12 +157,12 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
     } else {
       if (now_ != nullptr) tell = watcher.on_change;
       watchers_[id] = std::move(watcher);
-      look = now_ == nullptr && !looks_;
-      looks_ |= look;
+      starts = now_ == nullptr && !in_round_;
+      in_round_ |= starts;
     }
   }
   tell();
-  if (look) LookSoon();
+  if (starts) RunRoundSoon();
 }
 
 void ClusterWatch::Leave(WatcherId id) {
@@ -177,8 +177,8 @@ std::shared_ptr<const ClusterNow> ClusterWatch::now() const {
   return now_;
 }
 
-void ClusterWatch::LookSoon() {
-  gate_.RunSoon(pool_, scheduler_, [this] { Look(); });
+void ClusterWatch::RunRoundSoon() {
+  gate_.RunSoon(pool_, scheduler_, [this] { RunRound(); });
 }
 
 ClusterNow ClusterWatch::Observe() const {
@@ -199,16 +199,16 @@ ClusterNow ClusterWatch::Observe() const {
   return now;
 }
 
-void ClusterWatch::Look() {
+void ClusterWatch::RunRound() {
   auto now = std::make_shared<ClusterNow>(Observe());
   std::string bytes = now->SerializeAsString();
   now->set_at_ms(absl::ToUnixMillis(scheduler_->Now()));
   std::vector<std::function<void()>> tell;
-  uint64_t looks;
+  uint64_t round;
   {
     absl::MutexLock lock(&mutex_);
-    looks_ = false;
-    looks = ++all_looks_;
+    in_round_ = false;
+    round = ++rounds_;
     if (watchers_.empty()) return;
     if (now_ == nullptr || bytes != bytes_) {
       now_ = std::move(now);
@@ -219,14 +219,14 @@ void ClusterWatch::Look() {
     }
   }
   for (const auto& each : tell) each();
-  scheduler_->RunAfter(kInterval, gate_.Wrap([this, looks] {
+  scheduler_->RunAfter(kInterval, gate_.Wrap([this, round] {
     {
       absl::MutexLock lock(&mutex_);
       // A watcher that joined meanwhile may have started reading sooner.
-      if (looks != all_looks_ || looks_ || watchers_.empty()) return;
-      looks_ = true;
+      if (round != rounds_ || in_round_ || watchers_.empty()) return;
+      in_round_ = true;
     }
-    LookSoon();
+    RunRoundSoon();
   }));
 }
 

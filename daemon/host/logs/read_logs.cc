@@ -85,11 +85,11 @@ class LogReading {
                       kMaxPathBytes));
       ListFiles(folder);
     }
-    if (!looked_ && (!found.folders.empty() || !found.notes.empty())) {
+    if (!listed_any_ && (!found.folders.empty() || !found.notes.empty())) {
       return NotFoundWords(found.folders.empty() ? "log-no-place"
                                                  : "log-none-listed");
     }
-    if (!looked_) Note(Worded("log-no-place"));
+    if (!listed_any_) Note(Worded("log-no-place"));
     absl::c_stable_sort(files_, [](const FoundFile& a, const FoundFile& b) {
       return a.changed_at_s > b.changed_at_s;
     });
@@ -122,7 +122,7 @@ class LogReading {
     const absl::Status safe = folder.user.uid == 0
                                   ? CheckRootsAlone(host_, folder.path)
                                   : absl::OkStatus();
-    looked_ |= absl::IsNotFound(safe);
+    listed_any_ |= absl::IsNotFound(safe);
     if (!safe.ok()) return Note(MessageWords(safe));
     bool listed = false;
     if (!folder.process_root.empty()) {
@@ -156,7 +156,7 @@ class LogReading {
     }
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
     // A missing folder has no logs, which is an answer.
-    looked_ |=
+    listed_any_ |=
         told || (is_last && absl::EndsWith(run->standard_error,
                                            ": No such file or directory\n"));
     if (told || is_last) NoteTrouble(folder, *run);
@@ -266,7 +266,7 @@ class LogReading {
   uint64_t left_to_send_;
   const uint64_t sent_per_file_;
   bool hits_left_out_ = false;
-  bool looked_ = false;  // Some folder was listed.
+  bool listed_any_ = false;  // Some folder was listed.
   std::string find_;
   std::string tail_;
   std::vector<FoundFile> files_;
