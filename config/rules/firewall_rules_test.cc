@@ -368,7 +368,7 @@ TEST(CheckFirewalldZonesTest, DockersZoneIsNoneOfTheHostsAddress) {
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
 }
 
-TEST(CheckFirewalldZonesTest, ZoneOfTheHostsInterfaceIsJudgedAndMended) {
+TEST(CheckFirewalldZonesTest, ZoneOfTheHostsInterfaceIsJudgedAndFixed) {
   TestCluster cluster = ZonesCluster();
   FirewallZone* const zone = cluster.facts[0]
                                  .mutable_firewalld()

@@ -432,7 +432,7 @@ TEST(RestoreTest, RestoringWhatIsAsItWasRunsNoSetCommand) {
   }
 }
 
-TEST(RestoreTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
+TEST(RestoreTest, RestoresAHalfWrittenHccnConfBeforeItRunsTheTool) {
   Runner test;
   const auto before = test.scenario->State();
   const auto saved = test.Saved(DeviceStep(1, kAddressSetting, "", ""));

@@ -268,10 +268,10 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   }
   RuleSelection selection;
   for (const Rule& rule : RuleCatalogue()) {
-    const std::vector<std::string> mends =
+    const std::vector<std::string> fixes =
         absl::StrSplit(rule.fixed_by, '/', absl::SkipEmpty());
     const bool is_touched = absl::c_any_of(
-        mends,
+        fixes,
         [&set](const std::string& setting) { return set.count(setting) > 0; });
     if (is_touched && !rule.needs_job)
       selection.add_only(std::string(rule.name));

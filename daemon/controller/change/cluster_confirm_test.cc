@@ -109,7 +109,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   EXPECT_TRUE(IsAskedToKeep(0));
 }
 
-TEST_F(ClusterConfirmTest, ChecksAtOnceWhatAPersonConfirmsAfterAMend) {
+TEST_F(ClusterConfirmTest, ChecksAtOnceAConfirmationAfterAFix) {
   ApplyOn(1);
   AnswerFacts(0, /*somaxconn=*/1);
   Confirm();

@@ -113,7 +113,7 @@ TEST(RehearsedFaultTest, IsNamedByTheCheckThatAlsoRemainsAfterTheApply) {
               Contains("b: the check says: fail link, device 3: down"));
 }
 
-TEST(RehearsedFaultTest, IsMendedByTheApplyOrNoticedByNothing) {
+TEST(RehearsedFaultTest, IsFixedByTheApplyOrFoundByNothing) {
   Rehearsal of = Good();
   of.faulted = {"b"};
   EXPECT_THAT(JudgeRehearsal(of).wrong,
