@@ -554,7 +554,7 @@ TEST(ApplyCommandTest, PlanFileThatIsMissingIsNamed) {
               Ends(3, Err(Tells("msg-planfile-missing"))));
 }
 
-TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
+TEST(ApplyCommandTest, SaysWhenItRevertsAndHowToConfirm) {
   ApplyReport report = ReportOf(ApplyReport::SUCCEEDED,
                                 {ResultOf("server0", ApplyResult::APPLIED),
                                  ResultOf("server1", ApplyResult::APPLIED)});
@@ -582,7 +582,7 @@ TEST(ApplyCommandTest, HandsOnWhoConfirmsIt) {
   EXPECT_TRUE(controller.apply_request()->no_confirm());
 }
 
-TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
+TEST(ApplyCommandTest, IsKeptOrRevertedAndNotBoth) {
   for (const Arguments& both :
        {Arguments{"--no-confirm", "--auto-confirm"},
         Arguments{"--no-confirm", "--confirm-within", "5m"}}) {

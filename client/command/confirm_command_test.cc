@@ -79,7 +79,7 @@ TEST(ConfirmCommandTest, JsonHasASchemaVersion) {
   EXPECT_EQ(response.confirmation().state(), Confirmation::CONFIRMED);
 }
 
-TEST(ExtendCommandTest, SaysWhenItGoesBackNow) {
+TEST(ExtendCommandTest, SaysWhenItRevertsNow) {
   ProgramWorld world;
   world.script.confirmed = ResponseWith(Confirmation::PENDING);
   WatchedController controller(world);

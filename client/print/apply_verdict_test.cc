@@ -145,7 +145,7 @@ TEST(ConfirmationTextTest, SaysHowItStands) {
     add();
     confirmation.set_deadlines_passed(true);
     add();
-    confirmation.set_state(Confirmation::GOES_BACK);
+    confirmation.set_state(Confirmation::REVERTING);
     add();
     add(/*is_back=*/true);
     return text;

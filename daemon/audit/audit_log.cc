@@ -465,9 +465,9 @@ void AuditLog::NoteHeadLocked(const AuditHead& head) {
   if (head.sequence() == known.sequence() && head.sha256() == known.sha256()) {
     return;
   }
-  if (heads_.Note(head) && went_back_.count(head.of()) == 0) {
-    AuditEntry& entry = went_back_[head.of()];
-    entry.set_what("audit-went-back");
+  if (heads_.Note(head) && conflicts_.count(head.of()) == 0) {
+    AuditEntry& entry = conflicts_[head.of()];
+    entry.set_what("audit-contradicted");
     entry.set_subject(head.of());
     entry.set_result(absl::StrCat("its newest line is ", AuditHeadText(head),
                                   ", and was ", AuditHeadText(known)));
@@ -500,8 +500,8 @@ void AuditLog::WriteHeadsLocked() {
   {
     absl::MutexLock heads_lock(&heads_mutex_);
     heads_due_ = false;
-    for (auto& [of, entry] : went_back_) entries.push_back(std::move(entry));
-    went_back_.clear();
+    for (auto& [of, entry] : conflicts_) entries.push_back(std::move(entry));
+    conflicts_.clear();
     // A new file has none of them: the old one may be taken away.
     if (std::exchange(heads_in_file_, file_.first_sequence()) !=
         file_.first_sequence()) {

@@ -226,7 +226,7 @@ class AuditLog {
   KnownHeads heads_ ABSL_GUARDED_BY(heads_mutex_);
   std::set<std::string> unwritten_ ABSL_GUARDED_BY(heads_mutex_);
   // By file: the first of this window.
-  std::map<std::string, AuditEntry> went_back_ ABSL_GUARDED_BY(heads_mutex_);
+  std::map<std::string, AuditEntry> conflicts_ ABSL_GUARDED_BY(heads_mutex_);
   bool heads_due_ ABSL_GUARDED_BY(heads_mutex_) = false;
 
   const CallbackGate gate_;

@@ -396,7 +396,7 @@ TEST_F(AuditLogTest, WritesAllHeadsAnewIntoANewFile) {
   EXPECT_EQ(Open().heads().size(), 2u);
 }
 
-TEST_F(AuditLogTest, SaysThatAnotherFileWentBack) {
+TEST_F(AuditLogTest, ReportsThatAnotherFileIsContradicted) {
   AuditLog& audit = Open();
   audit.NoteHead(Head("node07", 9, 'a'));
   audit.NoteHead(Head("node07", 9, 'a'));
@@ -407,11 +407,11 @@ TEST_F(AuditLogTest, SaysThatAnotherFileWentBack) {
   EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(kNewest, "4:")));
   const auto entries = Entries();
   ASSERT_EQ(entries.size(), 2u);
-  EXPECT_EQ(entries[0].what(), "audit-went-back");
+  EXPECT_EQ(entries[0].what(), "audit-contradicted");
   EXPECT_THAT(entries[0].result(), HasSubstr(", and was 9:aaaa"));
 }
 
-TEST_F(AuditLogTest, TellsOneFileThatGoesBackOnceAWindowAndNoneIsHidden) {
+TEST_F(AuditLogTest, ReportsAContradictedFileOnceAWindowAndHidesNone) {
   AuditLog& audit = Open();
   for (int i = 0; i < 1000; ++i) {
     audit.NoteHead(Head("node07", 9, i % 2 == 0 ? 'a' : 'b'));
@@ -424,8 +424,8 @@ TEST_F(AuditLogTest, TellsOneFileThatGoesBackOnceAWindowAndNoneIsHidden) {
   for (const AuditEntry& entry : Entries()) {
     told.push_back(absl::StrCat(entry.what(), " ", entry.subject()));
   }
-  EXPECT_THAT(told, ElementsAre("audit-went-back node07",
-                                "audit-went-back node08", "audit-heads "));
+  EXPECT_THAT(told, ElementsAre("audit-contradicted node07",
+                                "audit-contradicted node08", "audit-heads "));
   EXPECT_EQ(absl::StrSplit(log_.Lines(), "audit of node07").size(), 2u);
 }
 

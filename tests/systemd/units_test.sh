@@ -300,7 +300,7 @@ grep -q "to keep it, run: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the ap
 firewalls="$(in_machine /usr/bin/systemctl is-active firewalld || true) $(in_machine /usr/sbin/ufw status)"
 # A machine so slow that the time has passed by now shows the later state.
 [ $((SECONDS - began)) -ge $((within - 1)) ] || expect "firewalld and ufw while it waits" "inactive Status: inactive" "$firewalls"
-went_back() { grep -q "1 rolled back; not confirmed\"" <(clusterctl history -o json); }
-patience=$((within + patience)) await "going back at the deadline" went_back
+rolled_back() { grep -q "1 rolled back; not confirmed\"" <(clusterctl history -o json); }
+patience=$((within + patience)) await "going back at the deadline" rolled_back
 expect "settings in the end" "$before" "$(settings)"
 echo "units: all well"

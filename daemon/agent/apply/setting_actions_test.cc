@@ -166,7 +166,7 @@ std::vector<std::string> MapCommands(const Runner& test) {
   return pairs;
 }
 
-TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
+TEST(SetOnDeviceTest, ListsDifferencesOfAMapAndWhatBecomesZero) {
   Runner test;
   test.device(1).dscp = "3:2,46:2";
   test.PutConf(test.Conf() + "\ndscp_tc_1=3:2,46:2,\n");

@@ -246,13 +246,13 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     // Correct the report while the run lasts: the host was LOST, or it has
     // reverted before the run could be confirmed.
     if (!awaited) {
-      const bool went_back =
+      const bool reverted =
           reported.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
-      if (known->outcome() != ApplyResult::LOST && !went_back) return false;
+      if (known->outcome() != ApplyResult::LOST && !reverted) return false;
       NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &reported,
                   &report_);
       *known = reported;
-      if (went_back) {
+      if (reverted) {
         --done_;
         ++failed_;
       } else if (IsGoodOutcome(head_.rollback(), reported.outcome())) {

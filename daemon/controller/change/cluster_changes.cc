@@ -46,7 +46,7 @@ absl::Status AlreadyOver(const ApplyReport& report) {
 }
 
 // True if the host may still report that it reverted automatically.
-bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
+bool MayRevert(const ApplyReport& report, const ApplyResult& host) {
   const Confirmation& confirm = report.confirmation();
   return host.outcome() == ApplyResult::APPLIED && host.reverts_in_ms() > 0 &&
          (confirm.state() != Confirmation::CONFIRMED ||
@@ -210,7 +210,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
     for (const ApplyResult& host : report.hosts()) {
       if (report.rollback() && IsTakenBack(host.outcome())) {
         corrections_[report.apply_id()].push_back({host, report.run_id()});
-        ForgetGoBackLocked(report.apply_id(), {host.host()});
+        ForgetRevertsLocked(report.apply_id(), {host.host()});
       }
     }
   }
@@ -225,19 +225,19 @@ void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
   for (const ApplyResult& host : report.hosts()) {
     if (host.outcome() == ApplyResult::LOST) {
       unsettled.hosts.insert(host.host());
-    } else if (MayGoBack(report, host)) {
-      unsettled.go_back.insert(host.host());
+    } else if (MayRevert(report, host)) {
+      unsettled.may_revert.insert(host.host());
     }
   }
   if (unsettled.IsSettled() || unsettled_.size() >= kMaxUnsettled) return;
   unsettled_[report.run_id()] = std::move(unsettled);
 }
 
-void ClusterChanges::ForgetGoBackLocked(const std::string& run_id,
-                                        const std::set<std::string>& hosts) {
+void ClusterChanges::ForgetRevertsLocked(const std::string& run_id,
+                                         const std::set<std::string>& hosts) {
   const auto found = unsettled_.find(run_id);
   if (found == unsettled_.end()) return;
-  for (const std::string& host : hosts) found->second.go_back.erase(host);
+  for (const std::string& host : hosts) found->second.may_revert.erase(host);
   if (found->second.IsSettled()) unsettled_.erase(found);
 }
 
@@ -407,10 +407,10 @@ void ClusterChanges::OnPastApplies(const std::string& host,
             !SettlesHost(unsettled.rollback, result)) {
           continue;
         }
-        const bool went_back =
-            result.not_confirmed() && unsettled.go_back.erase(host) > 0;
-        if (unsettled.hosts.erase(host) == 0 && !went_back) continue;
-        if (result.reverts_in_ms() > 0) unsettled.go_back.insert(host);
+        const bool reverted =
+            result.not_confirmed() && unsettled.may_revert.erase(host) > 0;
+        if (unsettled.hosts.erase(host) == 0 && !reverted) continue;
+        if (result.reverts_in_ms() > 0) unsettled.may_revert.insert(host);
         corrections_[run_id].push_back({result, ""});
         news = true;
       }
@@ -495,7 +495,7 @@ void ClusterChanges::Correct(const std::string& run_id,
                host.outcome() == ApplyResult::APPLIED;
       });
   if (!rollbacks.empty() && report.has_confirmation() && !any_left &&
-      report.confirmation().state() == Confirmation::GOES_BACK) {
+      report.confirmation().state() == Confirmation::REVERTING) {
     report.mutable_confirmation()->set_state(Confirmation::NOT_NEEDED);
   }
   if (!rollbacks.empty() && FirstWith(report.hosts(), &ApplyResult::outcome,

@@ -151,9 +151,9 @@ class ClusterChanges {
     std::string apply_id;
     bool rollback = false;
     std::set<std::string> hosts;
-    std::set<std::string> go_back;
+    std::set<std::string> may_revert;
 
-    bool IsSettled() const { return hosts.empty() && go_back.empty(); }
+    bool IsSettled() const { return hosts.empty() && may_revert.empty(); }
   };
   // A correction of a host's entry in a kept report.
   struct Correction {
@@ -201,8 +201,8 @@ class ClusterChanges {
   void RememberLostLocked(const ApplyReport& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Records that these hosts will not revert automatically.
-  void ForgetGoBackLocked(const std::string& run_id,
-                          const std::set<std::string>& hosts)
+  void ForgetRevertsLocked(const std::string& run_id,
+                           const std::set<std::string>& hosts)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Interrupt(HistoryRecord record) ABSL_LOCKS_EXCLUDED(mutex_);
   void CorrectAll() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);

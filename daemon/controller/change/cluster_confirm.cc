@@ -67,7 +67,7 @@ void ClusterChanges::BeginPending(const ApplyReport& report,
     std::set<std::string> notified = hosts;
     for (const std::string& pending : now.pending()) notified.erase(pending);
     absl::MutexLock lock(&mutex_);
-    ForgetGoBackLocked(id, notified);
+    ForgetRevertsLocked(id, notified);
   };
   const auto pending = std::make_shared<PendingChange>(
       report, std::move(plan), parts_, std::move(callbacks));

@@ -72,7 +72,7 @@ TEST_F(PendingHostsTest, NamesTheHostThatWasNotNotifiedInTime) {
   EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
   EXPECT_THAT(Kept(id_).confirmation().pending(), ElementsAre("server1"));
   Attach("server1");
-  TellWentBack(1);
+  ReportReverted(1);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   const ApplyReport kept = Kept(id_);
   EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
@@ -86,12 +86,12 @@ TEST_F(PendingHostsTest, NamesTheHostThatWasNotNotifiedInTime) {
   EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
 }
 
-TEST_F(PendingHostsTest, ForgetsTheHostThatGoesBackAfterAllIsOver) {
+TEST_F(PendingHostsTest, ForgetsTheHostThatRevertsAfterTheEnd) {
   Pass(absl::Milliseconds(kWithinMs) + kRevertGrace + kPendingRound);
   ASSERT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
   Attach("server1");
-  TellWentBack(1);
+  ReportReverted(1);
   EXPECT_EQ(KeptOutcome(id_, 1), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
 }
@@ -359,9 +359,9 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   EXPECT_EQ(kept.hosts(1).reverts_in_ms(), kWithinMs);
 }
 
-TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
+TEST_F(ClusterConfirmTest, HostThatReportsARevertIsLeftOutAlone) {
   ApplyOn(3);
-  TellWentBack(2);
+  ReportReverted(2);
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
   // The others are checked without it, though it owes an answer.
   AnswerFacts(0);
@@ -380,11 +380,11 @@ TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
   EXPECT_EQ(kept.hosts(2).outcome(), ApplyResult::ROLLED_BACK);
 }
 
-TEST_F(ClusterConfirmTest, WhatGoesBackHoldsUpOnlyTheHostsWhereItMayStill) {
+TEST_F(ClusterConfirmTest, RevertingApplyBlocksOnlyHostsThatMayRevert) {
   ApplyOn(2);
   Pass(absl::Milliseconds(kWithinMs));
-  ASSERT_EQ(Shown().state(), Confirmation::GOES_BACK);
-  TellWentBack(0);
+  ASSERT_EQ(Shown().state(), Confirmation::REVERTING);
+  ReportReverted(0);
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(refused.message(),

@@ -142,20 +142,20 @@ TEST_F(ClusterConfirmTest, ChecksOnceMoreShortlyBeforeItsDeadline) {
   EXPECT_GE(last_check, deadline - kFirstCheckWait);
 }
 
-TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {
+TEST_F(ClusterConfirmTest, RevertsAtItsDeadlineAndUpdatesTheHistory) {
   ApplyOn(2);
   AnswerFacts(0, /*somaxconn=*/1);
   AnswerFacts(1);
   Pass(absl::Milliseconds(kWithinMs));
-  EXPECT_EQ(Shown().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(Shown().state(), Confirmation::REVERTING);
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
-  TellWentBack(0);
+  ReportReverted(0);
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
-  TellWentBack(1);
+  ReportReverted(1);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   const ApplyReport kept = Kept(id_);
-  EXPECT_EQ(kept.confirmation().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(kept.confirmation().state(), Confirmation::REVERTING);
   for (const ApplyResult& host : kept.hosts()) {
     EXPECT_EQ(host.outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_TRUE(host.not_confirmed());
@@ -172,9 +172,9 @@ TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
   Pass(absl::Minutes(4));
   Pass(kRevertGrace);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
-  EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::REVERTING);
   Attach("server0");
-  TellWentBack(0);
+  ReportReverted(0);
   EXPECT_EQ(KeptOutcome(id_, 0), ApplyResult::ROLLED_BACK);
 }
 
@@ -232,7 +232,7 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
-TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
+TEST_F(ClusterConfirmTest, FailedRunRevertsUnlessAPersonConfirmsIt) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
@@ -309,8 +309,8 @@ TEST_F(SlowWavesTest, BeginsNoWaveOnceTheFirstHostIsDue) {
               testing::Contains(HasSubstr("a longer --confirm-within")));
 }
 
-TEST_F(SlowWavesTest, BeginsNoWaveOnceAHostHasGoneBack) {
-  TellWentBack(0);
+TEST_F(SlowWavesTest, BeginsNoWaveOnceAHostHasReverted) {
+  ReportReverted(0);
   AnswerApplied(1, 60000);
   EXPECT_EQ(Kept(id_).outcome(), ApplyReport::STOPPED);
   EXPECT_EQ(KeptOutcome(id_, 0), ApplyResult::ROLLED_BACK);
@@ -335,7 +335,7 @@ TEST_F(ClusterConfirmTest, ExtendsOnAllHosts) {
   Extend(absl::Hours(24));
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kInvalidArgument);
   Pass(absl::Minutes(1));
-  EXPECT_EQ(Shown().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(Shown().state(), Confirmation::REVERTING);
 }
 
 TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {

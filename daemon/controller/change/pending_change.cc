@@ -127,7 +127,7 @@ void PendingChange::StepLocked() {
                       [](const auto& host) { return IsOpen(host.second); });
   if (confirmation_.state() == Confirmation::PENDING && (late || all_gone) &&
       extends_by_ == absl::ZeroDuration()) {
-    confirmation_.set_state(Confirmation::GOES_BACK);
+    confirmation_.set_state(Confirmation::REVERTING);
   }
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
   confirmation_.clear_pending();
@@ -456,7 +456,7 @@ Confirmation PendingChange::GiveUp() {
     absl::MutexLock lock(&mutex_);
     over_ = true;
     // Even a confirmed one, so that the next controller does not confirm it.
-    confirmation_.set_state(Confirmation::GOES_BACK);
+    confirmation_.set_state(Confirmation::REVERTING);
     answered.swap(waiting_);
     now = NowLocked();
   }

@@ -4,11 +4,11 @@
 //               affects passes on all of them, and a person has confirmed it,
 //               unless `automatic` is set            -> CONFIRMED
 //               the first deadline has passed, all hosts have reverted, or
-//               it is rolled back    -> GOES_BACK
+//               it is rolled back    -> REVERTING
 //   CONFIRMED   every host is notified, with retries while it is detached; a
 //               host that was lost in the run, once it reports the apply;
 //               over when all are notified, or after the last deadline
-//   GOES_BACK   over once all hosts have reported it, or after that deadline
+//   REVERTING   over once all hosts have reported it, or after that deadline
 // A host's report counts only for that host: if one has reverted, the others
 // may still be confirmed. A lost host reports once when it reverts. That time
 // must lie between the deadlines counted from the begin and the end of the run,

@@ -211,11 +211,11 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
             Say("hub-and", applied,
                 Worded("apply-confirmed-partly", "bob", "node07")));
-  EXPECT_EQ(summary(Confirmation::GOES_BACK),
+  EXPECT_EQ(summary(Confirmation::REVERTING),
             Say("hub-and", applied, Worded("hub-not-confirmed-reverts")));
   EXPECT_EQ(summary(Confirmation::NOT_NEEDED), ValueText(applied));
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(summary(Confirmation::GOES_BACK),
+  EXPECT_THAT(summary(Confirmation::REVERTING),
               EndsWith(Say("hub-and", "", Worded("hub-not-confirmed"))));
 }
 
