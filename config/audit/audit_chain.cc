@@ -163,7 +163,7 @@ class Verifier {
   void TellUnseen(const AuditHead& head) {
     const uint64_t last = found_.head.sequence();
     found_.breaks.push_back(Worded(
-        head.sequence() > last ? "msg-trust-audit-cut-off"
+        head.sequence() > last ? "msg-trust-audit-truncated"
                                : "msg-trust-audit-not-in-files",
         AuditHeadText(head), head.sequence(), last, head.sequence() - last));
   }

@@ -55,7 +55,7 @@ AuditEntry Audited(absl::string_view what, const Task& task) {
 
 }  // namespace
 
-std::string CutOffText(const ApplyResult& result) {
+std::string InterruptedText(const ApplyResult& result) {
   return absl::StrCat(
       "apply ", result.apply_id(),
       result.not_confirmed() ? " was not confirmed: " : " was cut off: ",
@@ -160,7 +160,7 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
                               const absl::StatusOr<ApplyResult>& result) {
     if (result.ok()) {
       *undone = true;
-      log_->Warning(CutOffText(*result));
+      log_->Warning(InterruptedText(*result));
       // Also report results that a full disk kept out of the journal.
       ApplyResult sent = *result;
       BoundResult(&sent);

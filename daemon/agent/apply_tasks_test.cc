@@ -262,13 +262,13 @@ TEST_F(ApplyTasksTest, StopsAfterTheTaskThatRunsHasBeenAnswered) {
   EXPECT_EQ(running.Wait().outcome(), ApplyResult::APPLIED);
 }
 
-TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
+TEST_F(ApplyTasksTest, FinishesAnInterruptedApplyBeforeAnythingElse) {
   const auto before = scenario_->State();
   RestartCrashed();
   ASSERT_NE(scenario_->State(), before);
   tasks_->Recover();
   EXPECT_EQ(scenario_->State(), before);
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
   EXPECT_THAT(audit_->Lines(),
               ElementsAre("self recovery a1: begins",
                           HasSubstr("self recovery a1: UNDONE")));
@@ -314,7 +314,7 @@ TEST_F(WaitingUndoTest, FailsDriftWhileAJournalIsDamaged) {
   machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
                         "no journal\n");
   scheduler_.Advance(kUndoRetry);
-  ASSERT_TRUE(log_.WaitFor(kCutOffLine));
+  ASSERT_TRUE(log_.WaitFor(kInterruptedLine));
   tasks_->Stop();
   EXPECT_THAT(Drift().value().unfinished(), HasSubstr("old.journal"));
 }
@@ -337,7 +337,7 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   EXPECT_NE(scenario_->State(), before_);
   OwnJournals(0);
   scheduler_.Advance(kUndoRetry);
-  ASSERT_TRUE(log_.WaitFor(kCutOffLine));
+  ASSERT_TRUE(log_.WaitFor(kInterruptedLine));
   tasks_->Stop();
   EXPECT_EQ(scenario_->State(), before_);
   EXPECT_EQ(tasks_->Unfinished(), "");
@@ -395,7 +395,7 @@ TEST_F(ApplyTasksTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
   machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
                         "no journal\n");
   tasks_->Recover();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
   EXPECT_THAT(audit_->Lines(),
               ElementsAre("self recovery a1: begins",
                           HasSubstr("self recovery a1: UNDONE")));
@@ -449,7 +449,7 @@ bool AnyUnfinished(Applier* applier) {
 }
 
 TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
-  int cut_off = 0;
+  int interrupted = 0;
   for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
     SCOPED_TRACE(bytes);
     tasks_.reset();
@@ -461,7 +461,7 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
     machine().files().SetFreeBytes(bytes);
     if (Apply(task).outcome() == ApplyResult::APPLIED) break;
     if (AnyUnfinished(applier_.get())) {
-      ++cut_off;
+      ++interrupted;
       machine().files().SetFreeBytes(0);
       const ApplyResult still_full = Apply(Task("a2"));
       EXPECT_EQ(still_full.outcome(), ApplyResult::REFUSED);
@@ -478,8 +478,8 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
     EXPECT_EQ(RollBack("a3").outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_EQ(scenario_->State(), before);
   }
-  EXPECT_GT(cut_off, 0);
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_GT(interrupted, 0);
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
 }
 
 TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {

@@ -75,7 +75,7 @@ TEST_F(FirstRecoveryTest, NeedsNothingButTheDefaultFolderAlsoUnderAJob) {
   users_ = {{1, 4711, "python"}};
   Start().Run();
   EXPECT_EQ(scenario_->State(), untouched_->State());
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
   EXPECT_THAT(Audited(),
               ElementsAre("clusterd recovery a1: begins",
                           HasSubstr("clusterd recovery a1: UNDONE")));
@@ -84,7 +84,7 @@ TEST_F(FirstRecoveryTest, NeedsNothingButTheDefaultFolderAlsoUnderAJob) {
 TEST_F(FirstRecoveryTest, ReadsTheStateOfTheCommandLine) {
   MoveJournals("/srv/state");
   Start("/srv/state").Run();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
   EXPECT_THAT(Audited("/srv/state"), SizeIs(2));
 }
 
@@ -143,7 +143,7 @@ TEST_F(FirstRecoveryTest, UndoesAlsoWhereTheAuditFileCannotBeWritten) {
   EXPECT_EQ(scenario_->State(), untouched_->State());
   EXPECT_THAT(log_.Lines(), AllOf(HasSubstr("audit.jsonl: opened for "),
                                   HasSubstr("not written: recovery a1: "),
-                                  HasSubstr(kCutOffLine)));
+                                  HasSubstr(kInterruptedLine)));
 }
 
 // agent.yaml had /srv/state, and is now unreadable.
@@ -152,7 +152,7 @@ TEST_F(FirstRecoveryTest, ReadsTheStateOfTheLastStart) {
   Start().Remember("/srv/state");
   EXPECT_EQ(files().Content(kPointers), "/srv/state\n");
   Start().Run();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
 }
 
 TEST_F(FirstRecoveryTest, BelievesNoPointerThatOthersCanWrite) {

@@ -150,7 +150,7 @@ TEST_F(AuditLogTest, ContinuesTheChainAfterARestart) {
   EXPECT_THAT(Verify().breaks, IsEmpty());
 }
 
-TEST_F(AuditLogTest, SaysOfALineThatACrashCutOffThatItWas) {
+TEST_F(AuditLogTest, ReportsALineThatACrashTruncated) {
   ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
   Close();
   Append(R"({"sequence":"2","at":"2024-01-0)");

@@ -37,7 +37,7 @@ constexpr int kTlsFrameBytes = 4096;
 constexpr int kMaxHeaderBytes = 4096;
 // A host has one call, a client few. A peer with more is cut off.
 constexpr int kMaxCallsPerConnection = 16;
-constexpr int kCutOffCalls = 2 * kMaxCallsPerConnection;
+constexpr int kDisconnectAtCalls = 2 * kMaxCallsPerConnection;
 // gRPC counts this much of its memory for each connection.
 constexpr size_t kConnectionBytes = 32 << 10;
 // The most threads on which gRPC 1.51 serves, whatever the number of cores.
@@ -107,7 +107,7 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options,
                 options.wire_memory_bytes / kConnectionBytes});
   accept.admission.waiting = std::min(accept.admission.waiting, most);
   accept.bytes = kBytesOfConnection;
-  accept.calls = kCutOffCalls;
+  accept.calls = kDisconnectAtCalls;
   accept.unacknowledged = options.keepalive_timeout;
   accept.failed = [audit](const std::string& peer, const std::string& line) {
     audit->Refuse(MakeAuditEntry("handshake", "", "", peer),

@@ -172,7 +172,7 @@ TEST_F(EventStreamTest, TellsWhoWorksThatTheClientHasLeft) {
   scheduler_.Advance(absl::Hours(1));
 }
 
-TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
+TEST_F(EventStreamTest, DisconnectsClientThatStopsReading) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
@@ -189,7 +189,7 @@ TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
 }
 
 // EndForGood does not wait for a client that does not read.
-TEST_F(EventStreamTest, CutsOffClientThatDoesNotReadWhenTheCallIsEnded) {
+TEST_F(EventStreamTest, DisconnectsClientThatDoesNotReadTheEndOfItsCall) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));

@@ -428,7 +428,7 @@ TEST_F(ApplyTaskTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
   EXPECT_NE(scenario_->State(), before_);
 }
 
-TEST_F(ApplyTaskTest, UndoesWhatACrashCutOffBeforeItAttaches) {
+TEST_F(ApplyTaskTest, UndoesAnInterruptedApplyBeforeItAttaches) {
   const auto before = OpenUfwScenario()->State();
   scenario_ = CrashedScenario();
   ASSERT_NE(scenario_->State(), before);

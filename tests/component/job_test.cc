@@ -421,7 +421,7 @@ TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
   EXPECT_EQ(hosts_[2]->observed(), 1);
 }
 
-TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
+TEST_F(JobTest, InvalidQuestionsAreAnsweredAndFinallyEndTheStream) {
   Start(2);
   JobSpec garbage;
   garbage.set_id("slurm:1\n\x1b[2J");

@@ -28,7 +28,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(ProtocolTest, HostThatSaysNothingIsCutOff) {
+TEST(ProtocolTest, SilentHostIsDisconnected) {
   ManualController controller(1);
   const int before = controller.scheduler.pending();
   RawHost host(controller.address(), controller.certificates.Host("server0"));
@@ -129,7 +129,7 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   EXPECT_TRUE(next.ok()) << next.error_message();
 }
 
-TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
+TEST(ProtocolTest, FloodOfConnectionsIsRefusedAndCostsNoHost) {
   ControllerServerOptions options;
   options.wire_memory_bytes = 2 << 20;
   RunningController controller(1, options);
@@ -198,7 +198,7 @@ AgentMessage DrainQuestionOf(uint64_t id) {
   return message;
 }
 
-TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
+TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsDisconnected) {
   ManualController controller(1);  // It is not cut off for being slow.
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
@@ -208,7 +208,7 @@ TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
       "host server0: detached: send buffer full, clusterd is not reading"));
 }
 
-TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsCutOff) {
+TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsDisconnected) {
   ManualController controller(1);
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());

@@ -292,7 +292,7 @@ void FloodHeaders(RawConnection* peer, uint32_t stream) {
             (24 << 20) + seconds * kMaxMessageBytes / 5);
 }
 
-TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
+TEST_F(WireTest, RefusesHeadersWithoutAnEnd) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   FloodHeaders(&peer, 1);
@@ -300,7 +300,7 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
   ExpectServesOthers();
 }
 
-TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
+TEST_F(WireTest, RefusesHeadersWithoutAnEndAfterAGoodCallToo) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   ASSERT_TRUE(peer.Send(absl::StrCat(
@@ -315,7 +315,7 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
 // The most expensive headers: gRPC reads a string from its beginning with each
 // frame. The time grows with the square of the allowed size, so the size is
 // what counts, and not the time, which depends on the machine.
-TEST_F(WireTest, AHeaderInFramesOfAFewBytesIsCutOffAfterAMegabyteAndAHalf) {
+TEST_F(WireTest, HeaderInTinyFramesIsRefusedAfterAMegabyteAndAHalf) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   std::signal(SIGPIPE, SIG_IGN);
   // The server sends nothing more on its own, and the acceptor has seen that.
@@ -364,7 +364,7 @@ TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
   EXPECT_THAT(controller_->log().Lines(), Not(HasSubstr("cut off")));
 }
 
-TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
+TEST_F(WireTest, DisconnectsAboveTheCallLimitOfAConnection) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   const std::string headers = CallHeaders();
@@ -379,7 +379,7 @@ TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
   ExpectServesOthers();
 }
 
-TEST_F(WireTest, CutsOffCallsThatAreBegunAndTakenBack) {
+TEST_F(WireTest, EndsConnectionsThatBeginAndResetCalls) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   // Long before it has sent as many bytes as it may, with all that kernels

@@ -123,7 +123,7 @@ TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
   }));
 }
 
-TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
+TEST(AuditE2eTest, TruncatedTailShowsAlsoAfterTheHostWasRestarted) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.StartController();

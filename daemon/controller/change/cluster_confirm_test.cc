@@ -164,7 +164,7 @@ TEST_F(ClusterConfirmTest, RevertsAtItsDeadlineAndUpdatesTheHistory) {
 }
 
 // An isolated host cannot report that it reverted.
-TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
+TEST_F(ClusterConfirmTest, DoesNotWaitForeverForAnIsolatedHost) {
   ApplyOn(1, /*automatic=*/true);
   Lose(0);
   Pass(absl::Minutes(1));

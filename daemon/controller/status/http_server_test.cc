@@ -188,7 +188,7 @@ TEST(HttpServerTest, AReaderThatDoesNotReadHoldsNobodyUp) {
   EXPECT_GT(large.use_count(), 2) << "it is still being sent";
 }
 
-TEST(HttpServerTest, AReaderThatDoesNotReadIsCutOff) {
+TEST(HttpServerTest, ReaderThatDoesNotReadIsDisconnected) {
   HttpServerOptions options = OnLoopback();
   options.longest = absl::Seconds(1);
   const auto large =
