@@ -15,7 +15,7 @@ namespace {
 using Target = SettingTarget;
 
 const Setting* const kHostRows[] = {&kFormRow, &kRunningRow, &kAtBootRow,
-                                    &kActiveRow, &kLetsInRow};
+                                    &kActiveRow, &kAllowedRow};
 static_assert(std::size(kHostRows) == std::size(kHostSettingNames),
               "a setting without its row");
 
@@ -138,12 +138,12 @@ std::string SettingFacts::Now(const std::string& name) const {
              : now;
 }
 
-const AllowedPorts& SettingFacts::LetsIn(FirewallProgram program,
-                                         bool permanently) const {
+const AllowedPorts& SettingFacts::Ports(FirewallProgram program,
+                                        bool permanently) const {
   std::optional<AllowedPorts>& ports =
-      lets_in_[program == UFW ? 0 : 1][permanently ? 1 : 0];
+      allowed_[program == UFW ? 0 : 1][permanently ? 1 : 0];
   if (!ports) {
-    ports.emplace(LetIn(program, Firewall(program), permanently).value());
+    ports.emplace(Allows(program, Firewall(program), permanently).value());
   }
   return *ports;
 }

@@ -47,7 +47,7 @@ inline constexpr char kDscpSetting[] = "dscp to tc";
 inline constexpr char kRunningSetting[] = "running";
 inline constexpr char kAtBootSetting[] = "at boot";
 inline constexpr char kActiveSetting[] = "active";
-inline constexpr char kLetsInSetting[] = "lets in";
+inline constexpr char kAllowSetting[] = "allowed";
 
 // Settings of devices, and of a host, in the order of both halves of the table.
 inline constexpr const char* kDeviceSettingNames[] = {
@@ -55,7 +55,7 @@ inline constexpr const char* kDeviceSettingNames[] = {
     kTlsSetting,     kPfcSetting,     kRocePortSetting, kDscpSetting};
 inline constexpr const char* kHostSettingNames[] = {
     kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
-    kLetsInSetting};
+    kAllowSetting};
 
 // For a static_assert beside a table: true if the rows' constexpr `name`s are
 // these settings in this order.

@@ -236,7 +236,7 @@ class BusyPool {
       std::make_shared<absl::Notification>();
 };
 
-TEST_F(AuditTest, HasALineAtEachExitThatRefusesWhoWasLetIn) {
+TEST_F(AuditTest, HasALineAtEachRefusalOfAnAdmittedCaller) {
   controller_.Start();
   RawHost silent(controller_.address(), certificates_.Host("server0"), "test");
   AgentMessage hello = RawHost::Hello();

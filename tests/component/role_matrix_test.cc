@@ -202,7 +202,7 @@ class RoleMatrixTest : public testing::Test {
   std::vector<std::string> on_record_;  // Serials.
 };
 
-TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {
+TEST_F(RoleMatrixTest, EveryCallAllowsOnlyTheRolesOfItsRow) {
   int calls = 0;
   for (const Knocker& knocker : all_) {
     const auto channel = ChannelOf(controller_.address(), knocker.pem);

@@ -282,7 +282,7 @@ constexpr Actions kHostActions[] = {
     {kRunningSetting, IsRunning, SaveRunning, SetRunning},
     {kAtBootSetting, nullptr, SaveSysctlFile, SetAtBoot},
     {kActiveSetting, nullptr, SaveFirewall, DisableFirewall},
-    {kLetsInSetting, nullptr, SaveFirewall, AddRule},
+    {kAllowSetting, nullptr, SaveFirewall, AddRule},
 };
 static_assert(HasRowForEach(kHostSettingNames, kHostActions),
               "a setting of the host without a row");
