@@ -177,12 +177,12 @@ class AuditLog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Bytes that may be written, as of then; below 0 by what could not wait.
-  struct Room {
+  struct Budget {
     double share;
     double left = 0;
     std::optional<absl::Time> at = {};
   };
-  bool HasRoomLocked(const AuditEntry& entry)
+  bool HasBudgetLocked(const AuditEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(heads_mutex_);
@@ -210,12 +210,13 @@ class AuditLog {
   uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
   bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
   // One for calls that may change something, one for those that only read.
-  Room rooms_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
+  Budget budgets_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
 
   // A mutex of its own, so that a refused call never waits for the disk.
   absl::Mutex refusals_mutex_;
   std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(refusals_mutex_);
-  std::atomic<bool> has_room_[2] = {{true}, {true}};  // Of each, as last seen.
+  std::atomic<bool> has_budget_[2] = {{true},
+                                      {true}};  // Of each, as last seen.
   absl::Mutex turn_mutex_;
   bool writing_ ABSL_GUARDED_BY(turn_mutex_) = false;
   bool hung_ ABSL_GUARDED_BY(turn_mutex_) = false;

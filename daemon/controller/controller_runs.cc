@@ -229,7 +229,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   const JobChecks::CallId call = jobs_->NewCall();
   EventStreamOptions options;
   options.on_end = [this, call] { jobs_->Leave(call); };
-  options.room = std::make_shared<RoomForOne>(&room_, user->name);
+  options.budget = std::make_shared<CallBudget>(&budget_, user->name);
   stream->Begin(std::move(options));
   stream->Show([this, call](CheckEvent* event) {
     *event->mutable_progress() = jobs_->ProgressOf(call);
@@ -329,7 +329,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     return stream.get();
   }
   EventStreamOptions options;
-  options.room = std::make_shared<RoomForOne>(&room_, user->name);
+  options.budget = std::make_shared<CallBudget>(&budget_, user->name);
   stream->Begin(std::move(options));
   ChangeRequest change;
   change.actor = user->ToString();

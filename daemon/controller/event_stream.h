@@ -146,11 +146,11 @@ class EventStream final
   }
 
   // False: Advance will be called once the last event may be sent.
-  bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  bool HasBudgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto go = [weak = this->weak_from_this()] {
       if (const auto stream = weak.lock()) stream->Advance();
     };
-    return !options_.room || options_.room->Take(last_->ByteSizeLong(), go);
+    return !options_.budget || options_.budget->Take(last_->ByteSizeLong(), go);
   }
 
   const Event* TakeNextLocked(std::function<void()>* fill) override
@@ -166,7 +166,7 @@ class EventStream final
       *fill = [this, progress = show_] { progress(&write_); };
       return &write_;
     }
-    if (last_ == nullptr || !HasRoomLocked()) return nullptr;
+    if (last_ == nullptr || !HasBudgetLocked()) return nullptr;
     end_ = absl::OkStatus();
     return last_.get();
   }
@@ -177,7 +177,7 @@ class EventStream final
   }
 
   void OnOver() override {
-    if (options_.room != nullptr) options_.room->GiveBack();
+    if (options_.budget != nullptr) options_.budget->GiveBack();
     options_.on_end();
   }
 

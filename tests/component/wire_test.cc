@@ -455,8 +455,8 @@ TEST_F(StrangersTest, CallsBegunAndTakenBackCostTheControllerNothing) {
   // Without a process of its own the port would have taken 1,000 MiB. The
   // strangers are in this process, too, and a sanitizer multiplies their
   // memory.
-  const size_t room = size_t{kBoundsMemory ? 64 : 512} << 20;
-  EXPECT_LT(MemoryOf("self", "VmRSS"), before + room);
+  const size_t growth = size_t{kBoundsMemory ? 64 : 512} << 20;
+  EXPECT_LT(MemoryOf("self", "VmRSS"), before + growth);
   EXPECT_TRUE(AskForRoots().ok());
   // On many cores it may be another process by now: beyond its bound it ends.
   // The bound is of its data; libraries and the program come on top.

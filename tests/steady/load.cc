@@ -91,12 +91,12 @@ void HoldSockets(int ready) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-  const size_t room = limit.rlim_cur > 2 * kDescriptorsKept
+  const size_t most = limit.rlim_cur > 2 * kDescriptorsKept
                           ? (limit.rlim_cur - kDescriptorsKept) / 2
                           : kDescriptorsKept;
   sockaddr_in address;
   const int listener = Listen(&address);
-  std::vector<std::pair<int, int>> held(std::min(kConnections, room), {-1, -1});
+  std::vector<std::pair<int, int>> held(std::min(kConnections, most), {-1, -1});
   bool full = false;
   for (size_t at = 0;; at = (at + 1) % held.size()) {
     auto& [ours, theirs] = held[at];

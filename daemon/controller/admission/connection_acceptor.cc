@@ -142,8 +142,8 @@ bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
   const auto patience =
       static_cast<unsigned>(absl::ToInt64Milliseconds(options_.unacknowledged));
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
-  const int room = options_.receive_buffer_bytes;
-  if (room > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+  const int most = options_.receive_buffer_bytes;
+  if (most > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most));
   sockaddr_storage to = {};
   std::memcpy(&to, address, size);
   // All addresses of a name use the port that the first one was given.

@@ -25,10 +25,10 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   {
     const auto file =
         SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile)).value();
-    const std::string no_room = absl::StrCat(
-        "CREATE TRIGGER no_room BEFORE INSERT ON entry WHEN NEW.kind = ",
+    const std::string disk_full = absl::StrCat(
+        "CREATE TRIGGER disk_full BEFORE INSERT ON entry WHEN NEW.kind = ",
         HISTORY_ROLLBACK, " BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    ASSERT_TRUE(file->Execute(no_room.c_str()).ok());
+    ASSERT_TRUE(file->Execute(disk_full.c_str()).ok());
   }
   history_ = OpenStore(folder);
   StartController();

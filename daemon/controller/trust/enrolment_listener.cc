@@ -140,8 +140,8 @@ class EnrolmentListener::Keeper {
     const auto socket = std::make_shared<const OwnedFd>(ends[0]);
     setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &kSendPatience,
                sizeof(kSendPatience));
-    const int room = kMaxAnswerBytes;
-    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+    const int most = kMaxAnswerBytes;
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
     pid_t pid;
     {
       const OwnedFd theirs(ends[1]);
