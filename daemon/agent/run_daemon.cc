@@ -105,7 +105,7 @@ struct Hooks {
                   [&flags] { return ReadRegularFile(flags.tls.ca); }},
                  parts.access.files, parts.access.clock),
         drainer(parts.access.runner, parts.log, audit),
-        desk(
+        service(
             {self.name,
              [observer, host = self.name](absl::Duration deadline) {
                return ObserveSelf(observer, host, deadline);
@@ -122,7 +122,7 @@ struct Hooks {
   StreamLine line;
   VerdictStore verdicts;
   Drainer drainer;
-  HookService desk;
+  HookService service;
 };
 
 // Without the thread of applies: each of its commands has a deadline, but there
@@ -363,7 +363,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
            [&observer, self] { return CheckSelf(&observer, self.name, {}); },
            [&hooks](const HookRequest& request,
                     const std::function<bool()>& gone) {
-             return hooks.desk.Answer(request, gone);
+             return hooks.service.Answer(request, gone);
            },
            [log = parts.log](const std::string& call) {
              log->Notice("local call: ", call);
@@ -393,7 +393,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;
   parts.log->Notice("stopping");
   renewal->Stop();
-  hooks.desk.Stop();
+  hooks.service.Stop();
   // Stop these first: the controller still gets the result of a running apply.
   applies.Stop();
   applies.ListenForUndone(nullptr);

@@ -138,7 +138,7 @@ class HookServiceTest : public testing::Test {
   // Answers for job_.
   HookAnswer Answer(HookRequest request) {
     *request.mutable_job() = job_.SerializeAsString();
-    const auto answer = desk_.Answer(request, [this] { return gone_; });
+    const auto answer = service_.Answer(request, [this] { return gone_; });
     EXPECT_TRUE(answer.ok()) << answer.status();
     drainer_.Settle();
     return answer.value_or(HookAnswer());
@@ -212,19 +212,20 @@ class HookServiceTest : public testing::Test {
   JobSpec judged_job_;
   bool judged_with_job_ = false;
   bool gone_ = false;
-  HookService desk_{{"node1",
-                     [this](absl::Duration) {
-                       ++observations_;
-                       on_observe_();
-                       return facts_;
-                     },
-                     [this](const HostFacts&, const JobSpec* job) {
-                       judged_with_job_ = job != nullptr;
-                       if (job != nullptr) judged_job_ = *job;
-                       return report_;
-                     },
-                     [this] { return settings_; }, &controller_, &verdicts_,
-                     &drainer_, &clock_, &log_, [this] { return waivers_; }}};
+  HookService service_{{"node1",
+                        [this](absl::Duration) {
+                          ++observations_;
+                          on_observe_();
+                          return facts_;
+                        },
+                        [this](const HostFacts&, const JobSpec* job) {
+                          judged_with_job_ = job != nullptr;
+                          if (job != nullptr) judged_job_ = *job;
+                          return report_;
+                        },
+                        [this] { return settings_; }, &controller_, &verdicts_,
+                        &drainer_, &clock_, &log_,
+                        [this] { return waivers_; }}};
 };
 
 TEST_F(HookServiceTest, AllowsByTheControllersVerdictWithoutReadingTheHost) {
@@ -583,15 +584,15 @@ TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
     prologs.emplace_back([this, i, prolog_of, &allowed, &begun] {
       const HookRequest request = prolog_of(i, kMaxHookWait);
       ++begun;
-      const auto answer = desk_.Answer(request, [] { return false; });
+      const auto answer = service_.Answer(request, [] { return false; });
       if (answer.ok() && answer->decision() == HookAnswer::ALLOW) ++allowed;
     });
   }
   EXPECT_TRUE(WaitUntil([&] { return begun == 64 && controller_.asked > 0; }));
   // This one comes while the question is open: it waits for the others' answer,
   // times out, and asks nothing itself.
-  const auto impatient =
-      desk_.Answer(prolog_of(64, absl::Milliseconds(1)), [] { return false; });
+  const auto impatient = service_.Answer(prolog_of(64, absl::Milliseconds(1)),
+                                         [] { return false; });
   EXPECT_TRUE(impatient.ok()) << impatient.status();
   EXPECT_THAT(impatient.value_or(HookAnswer()).let_through(),
               Contains(HasSubstr("no answer in")));
@@ -610,16 +611,17 @@ TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
   job.mutable_servers(0)->set_device_count(4'000'000'000);
   *request.mutable_job() = job.SerializeAsString();
   const absl::Status status =
-      desk_.Answer(request, [] { return false; }).status();
+      service_.Answer(request, [] { return false; }).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status, AllOf(HasText("kind 99"), HasText("job id of 9999 bytes"),
                             HasText("4000000000 devices, expected "),
                             HasText("\"../etc\""), HasText("\"n[1-9]\"")));
   // The kind of the hook that asks the controller is not valid here.
   EXPECT_FALSE(
-      desk_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; }).ok());
+      service_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; })
+          .ok());
   *request.mutable_job() = "\x12\xff";
-  EXPECT_EQ(desk_.Answer(request, [] { return false; }).status().code(),
+  EXPECT_EQ(service_.Answer(request, [] { return false; }).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -662,7 +664,7 @@ TEST_F(HookServiceTest,
 }
 
 TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
-  HookService desk(
+  HookService service(
       {"node1", [this](absl::Duration) { return facts_; },
        [this](const HostFacts&, const JobSpec*) { return report_; },
        [this] { return settings_; }, &controller_, &verdicts_, &drainer_,
@@ -671,7 +673,7 @@ TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
   Finds("link", FAIL, {3});
   HookRequest request = Request(HOOK_PBS);
   *request.mutable_job() = job_.SerializeAsString();
-  const auto answer = desk.Answer(request, [] { return false; }).value();
+  const auto answer = service.Answer(request, [] { return false; }).value();
   EXPECT_THAT(answer.let_through(),
               Contains(HasSubstr("waivers are not known")));
 }

@@ -47,7 +47,7 @@ class EnrolmentListener {
   };
 
   // Uses these parts: scheduler, pool, log and audit. All must outlive it.
-  EnrolmentListener(Options options, EnrolmentService* desk,
+  EnrolmentListener(Options options, EnrolmentService* service,
                     const ControllerParts& parts);
   ~EnrolmentListener();
 
@@ -71,7 +71,7 @@ class EnrolmentListener {
   void Poll();
 
   const Options options_;
-  EnrolmentService* const desk_;
+  EnrolmentService* const service_;
   const ControllerParts parts_;
   const CallbackGate gate_;
   JoinLimits limits_;

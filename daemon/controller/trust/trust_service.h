@@ -29,7 +29,7 @@ class TrustService : public Trust::CallbackService {
   // process, TLS admits ended certificates that are on record there.
   static std::unique_ptr<TrustService> Make(const ControllerParts& parts,
                                             TlsFiles tls,
-                                            EnrolmentService* desk,
+                                            EnrolmentService* service,
                                             EnrolmentListener* listener);
   // The port that the creator of a token is given, once it is known.
   void set_main_port(int port) { main_port_ = port; }
