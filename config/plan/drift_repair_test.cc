@@ -145,7 +145,7 @@ TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   facts.mutable_ufw()->mutable_allowed()->mutable_value();
   EXPECT_EQ(WhyNotSo(disable, facts), "ufw: active = yes, not no");
   EXPECT_EQ(WhyNotSo(open, facts),
-            "ufw: lets in = , not 22-22/tcp from 10.0.0.0/24");
+            "ufw: allowed = , not 22-22/tcp from 10.0.0.0/24");
   *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   facts.mutable_ufw()->mutable_active()->set_value(false);
@@ -167,12 +167,12 @@ TEST(JudgeStepTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
   *now->mutable_value()->add_ports() = port;
   EXPECT_EQ(
       WhyNotSo(open, facts),
-      "firewalld: lets in permanently = , not 22-22/tcp from 10.0.0.0/24");
+      "firewalld: allowed permanently = , not 22-22/tcp from 10.0.0.0/24");
   *stored->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   now->mutable_value()->clear_ports();
   EXPECT_EQ(WhyNotSo(open, facts),
-            "firewalld: lets in = , not 22-22/tcp from 10.0.0.0/24");
+            "firewalld: allowed = , not 22-22/tcp from 10.0.0.0/24");
 }
 
 TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
@@ -246,7 +246,7 @@ TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
       port;
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUnknown);
   EXPECT_EQ(WhyNotSo(open, facts),
-            "firewalld: lets in permanently = unknown, not 22-22/tcp from "
+            "firewalld: allowed permanently = unknown, not 22-22/tcp from "
             "10.0.0.0/24");
 }
 

@@ -153,8 +153,8 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   EXPECT_EQ(plan.steps(1).consequences(0), Say("plan-say-open-now", "29500"));
   std::vector<std::string> names;
   for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
-  EXPECT_THAT(names, ElementsAre("firewalld: active", "firewalld: lets in",
-                                 "firewalld: lets in permanently"));
+  EXPECT_THAT(names, ElementsAre("firewalld: active", "firewalld: allowed",
+                                 "firewalld: allowed permanently"));
   // Another program stored the rules since: the plan no longer fits this host.
   Allow(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);

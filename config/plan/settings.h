@@ -17,7 +17,7 @@
 //   at boot         a kernel parameter  sysctl          … at boot
 //   active          a firewall          firewall        ufw: active
 //                                                       ufw: starts at boot
-//   lets in         a firewall's rule   firewall        ufw: lets in
+//   allowed         a firewall's rule   firewall        ufw: allowed
 //
 // A device setting covers the device's value and that of the next boot:
 // hccn_tool sets both, and both must match. The words of a value are those of
@@ -181,7 +181,7 @@ inline std::string StepText(const PlanStep& step) {
 // Checks that the step's setting still holds. More reserved ports, larger
 // numbers, and a firewall that is no longer installed hold too. Moved are: a
 // firewall that should allow ports and is stopped, or allows them only until it
-// restarts; keys of a missing /etc/hccn.conf. An unknown setting is unknown.
+// restarts; keys of a missing /etc/hccn.conf. An unknown one is kUnknown.
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
 // True if nothing is left to do: the plan has no step, or every step holds and
@@ -197,7 +197,7 @@ std::string BlockedText(const BlockedChange& blocked);
 //   device 3: gateway
 //   net.core.somaxconn, net.core.somaxconn at boot
 //   ufw: active
-//   ufw: lets in 22-22/tcp from 10.0.0.0/24
+//   ufw: allowed 22-22/tcp from 10.0.0.0/24
 //   hccn.conf: form
 std::string GoalName(const PlanStep& step);
 

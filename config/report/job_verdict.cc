@@ -247,19 +247,19 @@ Report ReportForHook(const Report& report) {
   *cut.add_said() = Worded("report-of-hook-role");
   cut.add_notes(EnglishText(cut.said(0)));
   for (const HostStatus& host : report.hosts()) {
-    HostStatus* const seen = cut.add_hosts();
-    seen->set_host(host.host());
-    seen->set_state(host.state());
+    HostStatus* const kept = cut.add_hosts();
+    kept->set_host(host.host());
+    kept->set_state(host.state());
   }
   for (const RuleResult& rule : report.rules()) {
-    RuleResult* const seen = cut.add_rules();
-    seen->set_rule(rule.rule());
-    seen->set_category(rule.category());
-    seen->set_state(rule.state());
-    seen->set_not_run(rule.not_run());
+    RuleResult* const kept = cut.add_rules();
+    kept->set_rule(rule.rule());
+    kept->set_category(rule.category());
+    kept->set_state(rule.state());
+    kept->set_not_run(rule.not_run());
     for (const Finding& finding : rule.findings()) {
       if (finding.state() != FAIL) continue;
-      Finding* const failing = seen->add_findings();
+      Finding* const failing = kept->add_findings();
       failing->set_rule(finding.rule());
       failing->set_state(FAIL);
       *failing->mutable_subjects() = finding.subjects();

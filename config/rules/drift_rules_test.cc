@@ -100,10 +100,10 @@ TEST(CheckDriftTest, NamesTheRulesOfAFirewallAsTheirStepsDo) {
 
 TEST(CheckDriftTest, SaysOfEachRuleOfAFirewallWhyItIsGone) {
   std::vector<AppliedDrift> drifts = FirewallDrift({22, 22});
-  drifts[0].set_why("firewalld: lets in lacks a");
-  drifts[1].set_why("firewalld: lets in permanently lacks b");
+  drifts[0].set_why("firewalld: allowed lacks a");
+  drifts[1].set_why("firewalld: allowed permanently lacks b");
   EXPECT_EQ(Brief(Check(drifts).findings(0)),
-            "drifted why=firewalld: lets in lacks a; firewalld: lets in "
+            "drifted why=firewalld: allowed lacks a; firewalld: allowed "
             "permanently lacks b, applied=firewalld: 22/tcp from 10.0.0.1, "
             "22/tcp from 10.0.0.2 allowed, " +
                 ByAlice());

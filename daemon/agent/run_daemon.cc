@@ -139,12 +139,12 @@ std::vector<WatchdogPart> PartsToWatch(EventLoop* loop, Scheduler* scheduler,
 // Sets the line that `systemctl status` shows.
 void TellUnfinished(const std::string& socket, const std::string& unfinished,
                     Log* log) {
-  const absl::Status told = NotifySystemd(
+  const absl::Status sent = NotifySystemd(
       socket, absl::StrCat(
                   "STATUS=",
                   unfinished.empty() ? "" : "nothing is applied on this host: ",
                   absl::StrReplaceAll(unfinished, {{"\n", "; "}})));
-  if (!told.ok()) log->Warning(told.message());
+  if (!sent.ok()) log->Warning(sent.message());
 }
 
 // Draws from [0, 1); not safe for concurrent use.
@@ -316,13 +316,13 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.on_offered_roots = [&renewal](uint64_t bundle) {
     renewal->OnOfferedRoots(bundle);
   };
-  options.on_waivers = [&waivers](HostWaivers told) {
+  options.on_waivers = [&waivers](HostWaivers sent) {
     std::atomic_store(&waivers,
-                      std::make_shared<const HostWaivers>(std::move(told)));
+                      std::make_shared<const HostWaivers>(std::move(sent)));
   };
   options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);
-    if (metrics) metrics->OnChanged(/*read_host=*/false);
+    if (metrics) metrics->OnChanged(/*round=*/false);
     if (attached) renewal->Start();
   };
   const AgentStreamParts stream_parts = {
@@ -351,7 +351,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   record.Listen([&] {
     TellUnfinished(notify_socket, applies.Unfinished(), parts.log);
     if (watch) watch->OnChanged();
-    if (metrics) metrics->OnChanged(/*read_host=*/true);
+    if (metrics) metrics->OnChanged(/*round=*/true);
   });
   applies.ListenForUndone([&stream] { stream->SendPast(); });
   Hooks hooks(flags, self, parts, &observer, stream, &audit, &waivers);
@@ -377,7 +377,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   renewal.emplace(RenewalParts(flags, &identity, stream, stream_parts));
   stream->Start();
   renewal->Start();
-  if (metrics) metrics->OnChanged(/*read_host=*/true);
+  if (metrics) metrics->OnChanged(/*round=*/true);
   parts.log->Notice("clusterd ", kClusterdVersion, ": host ", self.name,
                     " of cluster ", self.cluster);
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");

@@ -65,7 +65,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
 // proc(5), 0 if it is missing. `root` is the folder of the machine's files.
 Hello ReadMachineIds(const std::string& root);
 
-// Undoes what a crash cut off, before clusterd reads certificates, agent.yaml
+// Undoes interrupted applies, before clusterd reads certificates, agent.yaml
 // or a controller's messages. A journal needs none of them, and a host must not
 // stay half changed because one of them is wrong. The journals are in
 //   --state of the command line    or, without it,

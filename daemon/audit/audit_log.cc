@@ -265,9 +265,9 @@ absl::Status AuditLog::OpenLocked() {
   head_ = file_.head();
   head_to_tell_ = head_;
   absl::MutexLock heads_lock(&heads_mutex_);
-  // Others may have told theirs while it could not be read.
-  const KnownHeads told = std::exchange(heads_, KnownHeads(file_.known()));
-  for (const auto& [of, head] : told.newest) NoteHeadLocked(head);
+  // Others may have sent theirs while it could not be read.
+  const KnownHeads sent = std::exchange(heads_, KnownHeads(file_.known()));
+  for (const auto& [of, head] : sent.newest) NoteHeadLocked(head);
   return absl::OkStatus();
 }
 
@@ -399,7 +399,7 @@ void AuditLog::WriteRefusal(const std::string& key, bool counts) {
       {
         absl::MutexLock refusals_lock(&refusals_mutex_);
         Refusals& refusals = refusals_[key];
-        refusals.told = true;
+        refusals.logged = true;
         --refusals.more;
       }
       LogTrouble(AppendLocked(first), first);
@@ -436,7 +436,7 @@ void AuditLog::WriteCountLocked(const std::string& key) {
     entry.set_what("calls of many");
     entry.set_result("refused");
   }
-  if (refusals.told || refusals.more > 1) entry.set_times(refusals.more);
+  if (refusals.logged || refusals.more > 1) entry.set_times(refusals.more);
   LogTrouble(AppendLocked(entry), entry);
 }
 
@@ -495,7 +495,7 @@ void AuditLog::WriteHeads() {
 }
 
 void AuditLog::WriteHeadsLocked() {
-  OpenLocked().IgnoreError();  // Told with the lines.
+  OpenLocked().IgnoreError();  // Logged with the lines.
   std::vector<AuditEntry> entries;
   {
     absl::MutexLock heads_lock(&heads_mutex_);

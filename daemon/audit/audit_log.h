@@ -149,13 +149,13 @@ class AuditLog {
   // The newest line.
   AuditHead head() const ABSL_LOCKS_EXCLUDED(head_mutex_);
   // The newest that is more than heads of other files, for the other side to
-  // keep: two that told each other of what they keep would never end. Tell no
-  // other one: mixed with this it would look like a file that went back.
+  // keep: two that sent each other what they keep would never end. Tell no
+  // other one: mixed with this it would look like a contradicted file.
   AuditHead head_to_tell() const ABSL_LOCKS_EXCLUDED(head_mutex_);
 
   // Keeps the head of another file, by head.of: in this one, within
-  // kAuditHeadsWindow. One that went back is told in a line of its own, one of
-  // each file and window, and the highest that it contradicts is kept as well.
+  // kAuditHeadsWindow. A contradicted one has a line of its own, one of each
+  // file and window, and the highest that it contradicts is kept as well.
   void NoteHead(const AuditHead& head) ABSL_LOCKS_EXCLUDED(heads_mutex_);
   // All of them, also those of before a restart that stand in the newest file;
   // a contradicted one behind the newest of its file.
@@ -164,8 +164,8 @@ class AuditLog {
  private:
   struct Refusals {
     AuditEntry first;
-    bool told = false;  // The first one has its line.
-    uint32_t more = 0;  // That no line counts.
+    bool logged = false;  // The first one has its line.
+    uint32_t more = 0;    // That no line counts.
   };
 
   absl::Status Append(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -215,8 +215,7 @@ class AuditLog {
   // A mutex of its own, so that a refused call never waits for the disk.
   absl::Mutex refusals_mutex_;
   std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(refusals_mutex_);
-  std::atomic<bool> has_budget_[2] = {{true},
-                                      {true}};  // Of each, as last seen.
+  std::atomic<bool> has_budget_[2] = {{true}, {true}};  // As last seen.
   absl::Mutex turn_mutex_;
   bool writing_ ABSL_GUARDED_BY(turn_mutex_) = false;
   bool hung_ ABSL_GUARDED_BY(turn_mutex_) = false;

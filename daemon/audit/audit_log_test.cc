@@ -192,16 +192,16 @@ TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
       _exit(1);
     }
     close(pipe_ends[1]);
-    uint64_t told = 0;
+    uint64_t last = 0;
     for (int i = 0; i < 20; ++i) {
-      ASSERT_EQ(read(pipe_ends[0], &told, sizeof(told)),
-                static_cast<ssize_t>(sizeof(told)));
+      ASSERT_EQ(read(pipe_ends[0], &last, sizeof(last)),
+                static_cast<ssize_t>(sizeof(last)));
     }
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    while (read(pipe_ends[0], &told, sizeof(told)) > 0) continue;
+    while (read(pipe_ends[0], &last, sizeof(last)) > 0) continue;
     close(pipe_ends[0]);
-    EXPECT_GE(Open().head().sequence(), told);
+    EXPECT_GE(Open().head().sequence(), last);
     Close();
     EXPECT_THAT(Verify().breaks, IsEmpty());
   }
@@ -352,11 +352,11 @@ TEST_F(AuditLogTest, BoundsWhatManyDifferentCallersCanFill) {
   Close();
   const auto entries = Entries();
   EXPECT_EQ(entries.size(), 258u);
-  uint32_t told = 0;
+  uint32_t count = 0;
   for (const AuditEntry& entry : entries) {
-    told += entry.times() == 0 ? 1 : entry.times();
+    count += entry.times() == 0 ? 1 : entry.times();
   }
-  EXPECT_EQ(told, 2000u);
+  EXPECT_EQ(count, 2000u);
 }
 
 AuditHead Head(const std::string& of, uint64_t sequence, char digit) {
@@ -420,12 +420,12 @@ TEST_F(AuditLogTest, ReportsAContradictedFileOnceAWindowAndHidesNone) {
   audit.NoteHead(Head("node08", 3, 'a'));
   scheduler_.Advance(kAuditHeadsWindow);
   Close();
-  std::vector<std::string> told;
+  std::vector<std::string> lines;
   for (const AuditEntry& entry : Entries()) {
-    told.push_back(absl::StrCat(entry.what(), " ", entry.subject()));
+    lines.push_back(absl::StrCat(entry.what(), " ", entry.subject()));
   }
-  EXPECT_THAT(told, ElementsAre("audit-contradicted node07",
-                                "audit-contradicted node08", "audit-heads "));
+  EXPECT_THAT(lines, ElementsAre("audit-contradicted node07",
+                                 "audit-contradicted node08", "audit-heads "));
   EXPECT_EQ(absl::StrSplit(log_.Lines(), "audit of node07").size(), 2u);
 }
 

@@ -35,7 +35,7 @@ constexpr absl::Duration kMaxIdle = absl::Minutes(5);
 constexpr int kTlsFrameBytes = 4096;
 // Headers of a call. Ours take some 300: path, authority, user agent, deadline.
 constexpr int kMaxHeaderBytes = 4096;
-// A host has one call, a client few. A peer with more is cut off.
+// A host has one call, a client few. A peer with more is disconnected.
 constexpr int kMaxCallsPerConnection = 16;
 constexpr int kDisconnectAtCalls = 2 * kMaxCallsPerConnection;
 // gRPC counts this much of its memory for each connection.

@@ -149,7 +149,7 @@ TEST(ProtocolTest, FloodOfConnectionsIsRefusedAndCostsNoHost) {
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
   }
-  // A client notices in its own time that it was cut off.
+  // A client notices in its own time that it was disconnected.
   EXPECT_TRUE(WaitUntil([&flood] {
     const auto open =
         std::count_if(flood.begin(), flood.end(), [](const auto& channel) {
@@ -199,7 +199,7 @@ AgentMessage DrainQuestionOf(uint64_t id) {
 }
 
 TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsDisconnected) {
-  ManualController controller(1);  // It is not cut off for being slow.
+  ManualController controller(1);  // It is not disconnected for being slow.
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   for (uint64_t i = 0; i < 16'000 && host.Send(DrainQuestionOf(i)); ++i) {

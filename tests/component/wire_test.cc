@@ -1,4 +1,4 @@
-// A peer that heeds neither gRPC nor HTTP/2 is cut off before it costs others.
+// A peer that heeds neither gRPC nor HTTP/2 is dropped before it costs others.
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -52,7 +52,7 @@ constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kAck = 1;
 constexpr uint8_t kEndHeaders = 4;
 constexpr size_t kLargestFrame = 16384;
-// More than a stranger can send before it is cut off, however late a busy
+// More than a stranger can send before it is dropped, however late a busy
 // machine does so.
 constexpr size_t kMost = size_t{256} << 20;
 // kPatience: a server reads on, however late, or closes the connection.
@@ -275,7 +275,7 @@ class WireTest : public testing::Test {
   std::unique_ptr<RawHost> host_;
 };
 
-// Sends headers until it is cut off, which is soon.
+// Sends headers until it is dropped, which is soon.
 void FloodHeaders(RawConnection* peer, uint32_t stream) {
   ASSERT_TRUE(peer->Send(Frame(kHeaders, 0, stream, CallHeaders())));
   std::string block;
@@ -514,7 +514,7 @@ std::vector<Attack> AttacksOnMemory() {
 }
 
 TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
-  // A connection may send a sixteenth of this, and is cut off, on a busy
+  // A connection may send a sixteenth of this, and is dropped, on a busy
   // machine late. The process has room for all that they send together.
   constexpr size_t kSent = size_t{2} << 20;
   host_.reset();
@@ -536,7 +536,7 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
     std::vector<std::thread> strangers;
     for (size_t i = 0; i < peers.size(); ++i) {
       strangers.emplace_back([&, i] {
-        // The kernels may notify a stranger that was cut off by refusing data.
+        // The kernels may notify a stranger that was dropped by refusing data.
         peers[i] = std::make_unique<RawConnection>(
             address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
             timeval{1, 0});
@@ -587,7 +587,7 @@ TEST_F(WireTest, RefusesAGigabyteInOneMessage) {
     void* tag = nullptr;
     bool good = false;
     ASSERT_TRUE(queue.Next(&tag, &good));
-    // Its connection was cut off, or gRPC had read the length before.
+    // Its connection was dropped, or gRPC had read the length before.
     EXPECT_THAT(status.error_code(),
                 testing::AnyOf(grpc::StatusCode::RESOURCE_EXHAUSTED,
                                grpc::StatusCode::UNAVAILABLE))

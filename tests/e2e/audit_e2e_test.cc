@@ -111,9 +111,9 @@ TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
   cluster.StartController();
   ShakeHandsAsAStranger(cluster.port());
   EXPECT_TRUE(WaitUntil([&] {
-    for (const std::string& lines :
+    for (const std::string& line :
          AuditLines(cluster.folder() + "/state/audit.jsonl")) {
-      if (absl::StrContains(lines,
+      if (absl::StrContains(line,
                             " handshake : refused: UNAUTHENTICATED: TLS "
                             "handshake with ipv4:127.0.0.1:")) {
         return true;

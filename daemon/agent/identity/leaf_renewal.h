@@ -53,7 +53,7 @@ class HeldIdentity {
 
   // Takes the files if they are valid; otherwise logs each reason once.
   void Check() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Calls Look and returns the credentials for a new connection.
+  // Calls Check and returns the credentials for a new connection.
   std::shared_ptr<grpc::ChannelCredentials> ForDial()
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -141,7 +141,7 @@ TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
   *reported.add_results() = ResultOf(ApplyResult::APPLIED);
   run_->OnPastApplies("b", reported);
   pool_.Drain();
-  EXPECT_FALSE(ended()) << "c may have told of it, were it among the newest";
+  EXPECT_FALSE(ended()) << "c may have reported it, were it among the newest";
   EXPECT_TRUE(run_->OnPastApply("c", ResultOf(ApplyResult::ROLLED_BACK)));
   pool_.Drain();
   EXPECT_THAT(Outcomes(Report()),

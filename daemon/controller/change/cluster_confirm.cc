@@ -65,7 +65,7 @@ void ClusterChanges::BeginPending(const ApplyReport& report,
     TakePending(id);
     if (now.state() != Confirmation::CONFIRMED) return;
     std::set<std::string> notified = hosts;
-    for (const std::string& pending : now.pending()) notified.erase(pending);
+    for (const std::string& host : now.pending()) notified.erase(host);
     absl::MutexLock lock(&mutex_);
     ForgetRevertsLocked(id, notified);
   };

@@ -132,8 +132,7 @@ void PendingChange::StepLocked() {
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
   confirmation_.clear_pending();
   for (const auto& [name, host] : hosts_) {
-    if (host.waits || host.gone || host.unknown)
-      confirmation_.add_pending(name);
+    if (IsOpen(host) || host.gone) confirmation_.add_pending(name);
   }
   confirmation_.set_deadlines_passed(now >= last_deadline_);
 }

@@ -103,7 +103,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
  private:
   struct HostState {
     bool waits = false;     // Has it, and may revert it.
-    bool notified = false;  // Notified: it keeps it.
+    bool notified = false;  // It keeps it.
     bool gone = false;      // Has reverted it.
     bool unknown = false;   // Was lost; it may have it.
     bool asked = false;     // Its answer is due.

@@ -33,7 +33,7 @@ class JobChecksTest : public testing::Test {
  protected:
   void Start(const JobChecksLimits& limits = {}) {
     history_ = OpenStore(NewStateFolder(), {});
-    const std::string path = absl::StrCat(testing::TempDir(), "/desk.yaml");
+    const std::string path = absl::StrCat(testing::TempDir(), "/checks.yaml");
     std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
     spec_ = SpecHolder::Open(path, "test", &scheduler_).value();
     const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,

@@ -52,9 +52,8 @@ Verdicts VerdictsOfFailure(const std::string& rule, bool fails) {
 }
 
 CheckRound KeptRound(const Report& report) {
-  const absl::Time began = absl::FromUnixMillis(report.started_at_ms());
-  return RoundOf(report, began,
-                 began + absl::Milliseconds(report.elapsed_ms()));
+  const absl::Time at = absl::FromUnixMillis(report.started_at_ms());
+  return RoundOf(report, at, at + absl::Milliseconds(report.elapsed_ms()));
 }
 
 }  // namespace
@@ -273,11 +272,11 @@ ReportWatch CheckSchedule::WatchOf(
     watch.See(*round);
   }
   // Later news may also have been sent; it is sent again.
-  ReportWatch sent = watch;
+  ReportWatch all = watch;
   for (size_t i = sure; i > 0; --i) {
-    if (const auto report = Read(newest[i - 1])) sent.See(KeptRound(*report));
+    if (const auto report = Read(newest[i - 1])) all.See(KeptRound(*report));
   }
-  if (sent.sent() != watch.sent()) watch.Doubt();
+  if (all.sent() != watch.sent()) watch.Doubt();
   return watch;
 }
 

@@ -8,13 +8,13 @@
 //   the first check       after a random part of its interval, at most a
 //                         minute; after a start, once hosts had time to return
 //   the queue is full     another try in 10 s
-//   a second look         within two minutes (VerdictWatch)
+//   a second round         within two minutes (VerdictWatch)
 //   cluster.yaml re-read  new and changed schedules start again; removed ones
 //                         are cancelled
 //
 // A restart hides no change: the history has the check before. News of the ten
 // minutes before it may be sent twice, then with UNKNOWN as the verdict before.
-// A second look that was due is made after the restart.
+// A second round that was due is made after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
@@ -52,7 +52,7 @@ namespace clusterd {
 //   the change rests on            sent
 //   rules about the host, its      at once
 //   settings, the spec, …
-//   rules about the network alone  when a look that begins within five minutes
+//   rules about the network alone  when a round that begins within five minutes
 //   (link, optics, ping, a host    sees a change again, or at the third change
 //   without facts)                 in a row: a flapping cable, a booting switch
 //                                  and a returning host send nothing
@@ -71,7 +71,7 @@ Verdicts VerdictsOf(const Report& report);
 
 enum class News {
   kNone,
-  kCheckAgain,  // It may be, if another look confirms it.
+  kCheckAgain,  // It may be, if another round confirms it.
   kTell,
 };
 
@@ -80,21 +80,21 @@ class VerdictWatch {
   // `sent`: the verdicts that were already sent.
   explicit VerdictWatch(Verdicts sent = {}) : sent_(sent) {}
 
-  // Adds a look from `began` to `ended`; looks do not overlap.
+  // Adds a round from `began` to `ended`; rounds do not overlap.
   News See(const Verdicts& seen, absl::Time began, absl::Time ended);
   // PASS before the first verdict is sent.
   State sent() const { return sent_.all; }
-  // True if earlier looks cannot affect one that begins at that time.
+  // True if earlier rounds cannot affect one that begins at that time.
   bool IsQuiet(absl::Time at) const {
     return sent_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
   }
 
  private:
   Verdicts sent_;
-  // When a look last differed from `sent`, and if it was better.
+  // When a round last differed from `sent`, and if it was better.
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
-  int in_a_row_ = 0;  // Consecutive looks that differed from `sent`.
+  int in_a_row_ = 0;  // Consecutive rounds that differed from `sent`.
 };
 
 // Rules and the hosts on which each fails; "": the cluster.
@@ -120,8 +120,8 @@ class ReportWatch {
     if (sent != nullptr) MarkSent(*sent);
   }
 
-  // Looks do not overlap. If there is news, sets `started`, unless null, to the
-  // failures that were not sent yet.
+  // Rounds do not overlap. If there is news, sets `started`, unless null, to
+  // the failures that were not sent yet.
   News See(const CheckRound& round, NewFailures* started = nullptr);
   // UNKNOWN after Doubt until the next news: another may have been sent.
   State sent() const { return in_doubt_ ? UNKNOWN : verdict_.sent(); }

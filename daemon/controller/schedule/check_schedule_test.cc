@@ -185,7 +185,7 @@ TEST_F(CheckScheduleTest, NewsOfTheNetworkBeginsASecondRound) {
   EXPECT_EQ(PassAndAnswer(kSecondRound - absl::Seconds(1)), 0u);
   EXPECT_EQ(PassAndAnswer(absl::Seconds(1)), 1u);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
-  // One that was fixed by then is not news, and needs no third look.
+  // One that was fixed by then is not news, and needs no third round.
   news_.clear();
   BreakLink(false);
   EXPECT_EQ(PassAndAnswer(absl::Minutes(8)), 1u);
@@ -206,7 +206,7 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   PassAndAnswer(absl::Minutes(10));
   EXPECT_THAT(news_, ElementsAre("FAIL FAIL listen-backlog server0"));
   PassAndAnswer(absl::Minutes(10));
-  EXPECT_THAT(news_, SizeIs(1)) << "it was told";
+  EXPECT_THAT(news_, SizeIs(1)) << "it was sent";
   // A restart keeps all of that.
   scheduler_.Advance(absl::Hours(1));
   link_->Take();
@@ -329,7 +329,7 @@ TEST_F(CheckScheduleTest, KnowsAfterARestartWhatWasBefore) {
   news_.clear();
   PassAndAnswer(kMostJitter);
   EXPECT_EQ(ValueText(Entries()[0].changes_words()), "");
-  EXPECT_THAT(news_, IsEmpty()) << "it was told";
+  EXPECT_THAT(news_, IsEmpty()) << "it was sent";
 }
 
 TEST_F(CheckScheduleTest, SentJustBeforeARestartIsSentAgain) {
@@ -365,7 +365,7 @@ TEST_F(CheckScheduleTest, SecondRoundIsSentAfterARestart) {
     PassAndAnswer(kMostJitter);
     PassAndAnswer(kSecondRound);
     EXPECT_THAT(news_, ElementsAre("PASS FAIL")) << has_before;
-    // News from an hour ago is not sent again, whatever the looks were.
+    // News from an hour ago is not sent again, whatever the rounds were.
     news_.clear();
     scheduler_.Advance(absl::Hours(1));
     link_->Take();

@@ -14,7 +14,7 @@ constexpr Verdicts kHostWrong = {FAIL, FAIL};
 
 class VerdictWatchTest : public testing::Test {
  protected:
-  // The result of a look `after` so long since the last one.
+  // The result of a round `after` so long since the last one.
   News See(const Verdicts& seen, absl::Duration after = absl::Minutes(1)) {
     now_ += after;
     return watch_.See(seen, now_, now_);
@@ -80,7 +80,7 @@ TEST_F(VerdictWatchTest, FlappingFailureIsSentOnce) {
   EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kLinkDown), News::kTell);
-  // An occasional good look is not a fix.
+  // An occasional good round is not a fix.
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(See(kGood), News::kCheckAgain);
     EXPECT_EQ(See(kLinkDown), News::kNone);
@@ -101,7 +101,7 @@ TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
 
 class ReportWatchTest : public testing::Test {
  protected:
-  // A look a minute after the last one: "again", or news such as "link a,b".
+  // A round a minute after the last one: "again", or news such as "link a,b".
   std::string See(const Failures& failing, const Failures& unjudged = {}) {
     now_ += absl::Minutes(1);
     CheckRound round = {{PASS, PASS}, failing, unjudged, now_, now_};

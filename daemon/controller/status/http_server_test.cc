@@ -197,7 +197,7 @@ TEST(HttpServerTest, ReaderThatDoesNotReadIsDisconnected) {
   HttpClient slow(server->port());
   slow.Send(GetRequest("/large"));
   EXPECT_TRUE(slow.WaitForNews());
-  // All readers share one copy, freed once the slow one is cut off.
+  // All readers share one copy, freed once the slow one is disconnected.
   EXPECT_TRUE(WaitUntil([&] { return large.use_count() <= 2; }));
   EXPECT_LT(slow.ReadToEnd().size(), large->size());
 }

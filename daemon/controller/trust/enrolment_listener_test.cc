@@ -253,7 +253,7 @@ TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
   EXPECT_EQ(environment.peek(), EOF);
 }
 
-// Another thread updates all the time, as Look does now and then.
+// Another thread updates all the time, as Poll does now and then.
 TEST_F(EnrolmentListenerTest, OldUpdateDoesNotCloseThePort) {
   MakeListener();
   std::atomic<bool> stop{false};

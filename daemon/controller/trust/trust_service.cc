@@ -39,9 +39,8 @@ class TrustCalls final : public TrustService {
                      : NoAuthority(call);
         }) {
     if (service == nullptr) return;
-    AdmitEndedCertificates([service](const std::string& pem) {
-      return service->IsKeyOnRecord(pem);
-    });
+    AdmitEndedCertificates(
+        [service](const auto& pem) { return service->IsKeyOnRecord(pem); });
   }
   ~TrustCalls() override {
     if (service_ != nullptr) AdmitEndedCertificates(nullptr);
@@ -159,10 +158,9 @@ class TrustCalls final : public TrustService {
                           ListCertificatesResponse* response) override {
     return calls_.Answer(context, kListCertificates, *request, &slots_,
                          response, [this](const SpiffeId&) {
-                           ListCertificatesResponse list =
-                               service_ == nullptr
-                                   ? AttachedCertificates()
-                                   : service_->ListCertificates();
+                           auto list = service_ == nullptr
+                                           ? AttachedCertificates()
+                                           : service_->ListCertificates();
                            AddOwn(&list);
                            return list;
                          });

@@ -315,7 +315,7 @@ class TracedProgramTest : public ::testing::Test {
   }
 
   const ScratchRoot root_;
-  const std::string pids_ = root_.path() + "/told";
+  const std::string pids_ = root_.path() + "/pids";
   const std::string goes_on_ = root_.path() + "/goes_on";
 };
 

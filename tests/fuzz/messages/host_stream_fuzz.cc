@@ -28,7 +28,7 @@ struct Cluster {
         controller.address(), MakeChannelCredentialsFromPem(Join(), "test")));
   }
 
-  // Like clusterd join for server0: the desk knows its certificate.
+  // Like clusterd join for server0: the controller knows its certificate.
   TlsPem Join() {
     const auto trust = Trust::NewStub(grpc::CreateChannel(
         controller.address(),

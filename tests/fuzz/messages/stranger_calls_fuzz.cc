@@ -1,5 +1,5 @@
-// For any call of a stranger on the port of hosts that join, the desk answers
-// with a certificate of a host, or with a reason.
+// For any call of a stranger on the port of hosts that join, the controller
+// answers with a certificate of a host, or with a reason.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -74,7 +74,7 @@ struct Enroller {
 };
 
 // The certificate is a host's of the cluster, and of our CA.
-void Check(const Enroller& service, const absl::StatusOr<Enrolled>& answer) {
+void Check(const Enroller& enroller, const absl::StatusOr<Enrolled>& answer) {
   if (!answer.ok()) {
     return Require(!answer.status().message().empty() &&
                    !absl::IsInternal(answer.status()) &&
@@ -84,8 +84,8 @@ void Check(const Enroller& service, const absl::StatusOr<Enrolled>& answer) {
   Require(info.ok() && info->id.kind == IdentityKind::kHost &&
           info->id.cluster == "test" && info->id.name == answer->name());
   Require(answer->name() == "server0" || answer->name() == "server1");
-  Require(CheckChain(answer->certificate_pem(), service.root->certificate_pem(),
-                     absl::Now())
+  Require(CheckChain(answer->certificate_pem(),
+                     enroller.root->certificate_pem(), absl::Now())
               .ok());
 }
 
@@ -93,29 +93,28 @@ void Check(const Enroller& service, const absl::StatusOr<Enrolled>& answer) {
 }  // namespace clusterd
 
 CLUSTERD_FUZZ_MESSAGE(StrangerInput) {
-  static auto* const service = new clusterd::Enroller();
+  static auto* const own = new clusterd::Enroller();
   std::string shown;  // By who renews.
   for (int i = 0; i < input.calls_size() && i < clusterd::kMaxCalls; ++i) {
     clusterd::StrangerInput::Call call = input.calls(i);
     if (call.has_join()) {
       clusterd::JoinRequest& join = *call.mutable_join();
-      if (join.token() == "TOKEN") join.set_token(service->token);
+      if (join.token() == "TOKEN") join.set_token(own->token);
       if (join.signing_request() == "REQUEST") {
-        join.set_signing_request(service->request);
+        join.set_signing_request(own->request);
       }
-      const auto joined = service->service->Join(join, "ipv4:10.0.0.5:4");
+      const auto joined = own->service->Join(join, "ipv4:10.0.0.5:4");
       if (joined.ok()) shown = joined->certificate_pem();
-      clusterd::Check(*service, joined);
+      clusterd::Check(*own, joined);
     } else if (call.has_renew_late()) {
       clusterd::RenewLateRequest& renew = *call.mutable_renew_late();
       if (renew.signing_request() == "REQUEST") {
-        renew.set_signing_request(service->request);
+        renew.set_signing_request(own->request);
       }
-      clusterd::Check(*service,
-                      service->service->RenewLate("server0", shown, renew,
-                                                  "ipv4:10.0.0.5:4"));
+      clusterd::Check(*own, own->service->RenewLate("server0", shown, renew,
+                                                    "ipv4:10.0.0.5:4"));
     } else if (call.has_roots()) {
-      clusterd::Require(!service->service->authority().roots_pem().empty());
+      clusterd::Require(!own->service->authority().roots_pem().empty());
     }
   }
   return 0;
