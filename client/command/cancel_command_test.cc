@@ -39,7 +39,7 @@ TEST(CancelCommandTest, SaysWhatIsFinishedAndWhatIsLeftOut) {
                   Say("apply-of-apply-run", kRun, "ann",
                       Worded("apply-cancelled", "bob", 1, 3,
                              Worded("apply-busy", 2), Worded("apply-rest", 4))),
-                  "\n", Say("apply-to-look", kRun), "\n"))));
+                  "\n", Say("apply-to-show", kRun), "\n"))));
   EXPECT_EQ(controller.cancelled_id(), "3fa2");
 }
 
@@ -111,7 +111,7 @@ TEST(AbortTest, SaysWhoIsNotWaitedForAndWhatIsLeftOut) {
                               absl::StrCat(Say("apply-aborted", "bob"), "; ",
                                            Say("apply-given-up", "node[01-02]"),
                                            "; ", Say("apply-rest", 4))),
-                          "\n", Say("apply-to-look", kRun), "\n"))));
+                          "\n", Say("apply-to-show", kRun), "\n"))));
   EXPECT_EQ(controller.aborted_id(), "3fa2");
   EXPECT_FALSE(controller.apply_request().has_value());
 }
@@ -170,12 +170,12 @@ CancelResponse Cancelled(const std::string& by) {
 }
 
 ApplyWave Wave(uint32_t wave, const std::string& result) {
-  ApplyWave told;
-  told.set_wave(wave);
-  told.set_waves(2);
-  told.add_hosts(absl::StrCat("server", wave - 1));
-  told.set_result(result);
-  return told;
+  ApplyWave sent;
+  sent.set_wave(wave);
+  sent.set_waves(2);
+  sent.add_hosts(absl::StrCat("server", wave - 1));
+  sent.set_result(result);
+  return sent;
 }
 
 // A run of two waves; the second begins only without a cancel.
@@ -197,8 +197,8 @@ ProgramWorld CancelledWorld(const std::string& by) {
 }
 
 // What an apply says of its run.
-std::string ToldOfRun(absl::string_view row) {
-  return Told("apply", Worded(row, kRun));
+std::string RunLine(absl::string_view row) {
+  return Line("apply", Worded(row, kRun));
 }
 
 TEST(CtrlCTest, EndsTheRunAfterWhatIsUnderWay) {
@@ -212,11 +212,11 @@ TEST(CtrlCTest, EndsTheRunAfterWhatIsUnderWay) {
       RunProgram({"apply", PlanPath(), "--yes", "--wave", "1"}, world),
       Ends(2,
            Err(EndsWith(absl::StrCat(
-               ToldOfRun("ctl-run"),
-               Told("apply", Worded("apply-wave-begins", 1, 2, "server0")),
-               Told("apply", Worded("ctl-cancelled", cancelled)),
+               RunLine("ctl-run"),
+               Line("apply", Worded("apply-wave-begins", 1, 2, "server0")),
+               Line("apply", Worded("ctl-cancelled", cancelled)),
                "√ applied  server0  2 steps (1.2 s)\n",
-               Told("apply", Worded("apply-wave-ended", 1, 2, "1 applied"))))),
+               Line("apply", Worded("apply-wave-ended", 1, 2, "1 applied"))))),
            Out(HasSubstr("CANCELLED: 1 not started, 1 applied of 2")),
            Out(Tells("apply-to-roll-back", kRun))));
   EXPECT_EQ(controller.cancelled_id(), kRun);
@@ -235,8 +235,8 @@ TEST(CtrlCTest, SecondLeavesTheCancelledRunToTheController) {
       RunProgram({"apply", PlanPath(), "--yes", "--report", report_path},
                  world),
       Ends(2,
-           Err(EndsWith(absl::StrCat(Told("apply", Worded("msg-interrupted")),
-                                     ToldOfRun("msg-run-cancelled")))),
+           Err(EndsWith(absl::StrCat(Line("apply", Worded("msg-interrupted")),
+                                     RunLine("msg-run-cancelled")))),
            Out(HasSubstr("  ? no answer yet  server1\n"))));
   EXPECT_EQ(controller.cancelled_id(), kRun);
   const auto report = FromJson<ApplyReport>(FileContent(report_path));
@@ -253,7 +253,7 @@ TEST(CtrlCTest, OnARunThatSomebodyCancelledLeavesIt) {
   WatchedController controller(world);
   world.interrupt_at = "cancelled by bob in wave 1 of 2";
   EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes"}, world),
-              Ends(2, Err(EndsWith(ToldOfRun("msg-run-cancelled")))));
+              Ends(2, Err(EndsWith(RunLine("msg-run-cancelled")))));
   EXPECT_EQ(controller.cancelled_id(), "");
 }
 
@@ -267,9 +267,9 @@ TEST(CtrlCTest, ThatDoesNotReachTheControllerSaysThatTheRunGoesOn) {
       RunProgram({"apply", PlanPath(), "--yes"}, world),
       Ends(2,
            Err(EndsWith(absl::StrCat(
-               Told("apply", Worded("msg-run-not-cancelled", kRun, "no call")),
-               Told("apply", Worded("msg-interrupted")),
-               ToldOfRun("msg-run-goes-on"))))));
+               Line("apply", Worded("msg-run-not-cancelled", kRun, "no call")),
+               Line("apply", Worded("msg-interrupted")),
+               RunLine("msg-run-goes-on"))))));
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ TEST(HistoryCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
   ProgramWorld world;
   world.script.history_status = Away();
   EXPECT_THAT(RunProgram({"history"}, world),
-              Ends(2, Err(Told("history", FromController("away")))));
+              Ends(2, Err(Line("history", FromController("away")))));
 }
 
 TEST(HistoryCommandTest, OffersNoFormatThatItDoesNotTake) {

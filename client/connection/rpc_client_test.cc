@@ -132,7 +132,7 @@ struct Explained {
 };
 
 // The texts below are those of gRPC 1.51.1; connector_test.cc meets real ones.
-TEST(ExplainCallTest, SaysWhatHappenedAndWhatToLookAt) {
+TEST(ExplainCallTest, SaysWhatHappenedAndWhatToCheck) {
   const std::string failed =
       "failed to connect to all addresses; last error: UNKNOWN: ";
   const std::string handshake =

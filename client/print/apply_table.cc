@@ -328,7 +328,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
                  apply_id);
     case Confirmation::CONFIRMED:
       return ValueText(ConfirmedWords(confirmation));
-    case Confirmation::GOES_BACK:
+    case Confirmation::REVERTING:
       return Say(is_back ? "apply-reverted" : "apply-reverts", deadline);
     default:
       return "";

@@ -114,11 +114,11 @@ TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
                         "\n"));
   confirmation.set_state(Confirmation::CONFIRMED);
   confirmation.set_confirmed_by("ann");
-  confirmation.add_untold("node07");
+  confirmation.add_pending("node07");
   EXPECT_THAT(Printed(now),
               HasSubstr("waits  " +
                         Say("apply-named", "0123456789abcdef",
-                            Worded("apply-confirmed-untold", "ann", "node07")) +
+                            Worded("apply-confirmed-partly", "ann", "node07")) +
                         "\n"));
 }
 
@@ -138,7 +138,7 @@ TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
   EXPECT_THAT(Printed(now),
               HasSubstr("\nschedule nightly\n" + Say("now-no-check") + "; " +
                         Say("now-next", "00:05:01") + "\n"));
-  // More are away than it is told.
+  // More are away than it lists.
   now = Sample();
   now.set_hosts_expected(1152);
   EXPECT_THAT(

@@ -57,7 +57,7 @@ TEST(PlanTableTest, FoldsHostsThatAgree) {
   });
 }
 
-TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
+TEST(PlanTableTest, SeparatesWhatOnlyLeavesOutFromWhatNoStepFixes) {
   ClusterPlan plan = SysctlPlan(Nodes(2));
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   for (const char* rule : {"firewall", "link", "listen-backlog"}) {
@@ -81,7 +81,7 @@ TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
   }
 }
 
-TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
+TEST(PlanTableTest, FoldsWhatNoStepFixesAndCallsOnlyOthersInOrder) {
   ClusterPlan plan = SysctlPlan(Nodes(4));
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   for (const int host : {2, 3}) {

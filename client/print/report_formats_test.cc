@@ -495,7 +495,7 @@ TEST(ReportMarkdownTest, SaysInWordsHowItStands) {
               HasSubstr("- `away`\n- `and gone`\n"));
 }
 
-TEST(ReportMarkdownTest, NamesHostsAndRulesThatWereNotLookedAt) {
+TEST(ReportMarkdownTest, NamesHostsAndRulesThatWereNotChecked) {
   Report report = GoldenMessage<Report>("reports/fail");
   for (const char* rule : {"optics", "speed"}) {
     RuleResult& skipped = *report.add_rules();

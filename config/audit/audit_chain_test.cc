@@ -149,7 +149,7 @@ TEST(VerifyAuditTest, NamesEachGapWithTheNumberOfItsLines) {
                           At("a:5", "lines-missing", 8, 7, 1)));
 }
 
-TEST(VerifyAuditTest, FindsAHeadThatWasCutOff) {
+TEST(VerifyAuditTest, FindsATruncatedHead) {
   std::vector<std::string> lines = Lines(4);
   lines.erase(lines.begin());
   EXPECT_THAT(Verify(FileOf(lines)).breaks,
@@ -173,7 +173,7 @@ TEST(VerifyAuditTest, FindsACutTailByTheHeadThatOthersKeep) {
   lines.resize(3);
   EXPECT_THAT(Verify(FileOf(lines)).breaks, IsEmpty());
   EXPECT_THAT(Verify(FileOf(lines), {head}).breaks,
-              ElementsAre(Tells("msg-trust-audit-cut-off", 5, 3, 2)));
+              ElementsAre(Tells("msg-trust-audit-truncated", 5, 3, 2)));
   // Finds lines that were all written anew by an older head.
   Writer writer;
   const std::string first = writer.Line("run1");

@@ -142,7 +142,7 @@ TEST(ReportHtmlTest, SaysWhatFailedAndAsLargeWhatWasNotChecked) {
   EXPECT_THAT(page.Texts("//*[@class='figure']"), SizeIs(4));
 }
 
-TEST(ReportHtmlTest, NeverLooksBetterThanItsRulesAndHostsAre) {
+TEST(ReportHtmlTest, NeverShowsBetterThanItsRulesAndHostsAre) {
   Report report = GoldenMessage<Report>("reports/fail");
   report.set_verdict(PASS);
   EXPECT_THAT(PageTree(Html(report)).Texts("//h1"), ElementsAre(FailedHead()));

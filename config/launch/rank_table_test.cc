@@ -339,7 +339,7 @@ TEST(RankTableTest, NamesEachMistakeWithItsPlace) {
     const char* good;
     const char* from;
     const char* to;
-    Telling told;
+    Telling error;
   } kMistakes[] = {
       {kTwoServers, R"(server_count":"2)", R"(server_count":"3)",
        Tells("msg-job-table-server-count", "\"3\"", 2)},
@@ -391,7 +391,7 @@ TEST(RankTableTest, NamesEachMistakeWithItsPlace) {
     const std::string bad =
         absl::StrReplaceAll(mistake.good, {{mistake.from, mistake.to}});
     ASSERT_NE(bad, mistake.good);
-    EXPECT_THAT(ParseRankTable(bad).status(), mistake.told) << bad;
+    EXPECT_THAT(ParseRankTable(bad).status(), mistake.error) << bad;
   }
 }
 

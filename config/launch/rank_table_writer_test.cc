@@ -223,14 +223,14 @@ TEST(WriteRankTableTest, NamesEveryServerWhosePlaceIsNotOneThatCanBeWritten) {
   job.facts[3].mutable_devices(0)->clear_super_pod();
   const auto table = job.Write("1.2");
   EXPECT_EQ(table.status().code(), absl::StatusCode::kFailedPrecondition);
-  const Telling kTold[] = {
+  const Telling kExpected[] = {
       Tells("msg-job-table-place-not-known", "server0 device 3",
             "why-not-supported", "spod-info"),
       Tells("msg-job-table-pod-differs", "server1 device 2", 3),
       Tells("msg-job-table-pod-differs", "server2 device 0", 4294967295),
       Tells("msg-job-table-place-not-known", "server3 device 0",
             "why-not-asked")};
-  EXPECT_THAT(MessageLines(table.status()), ElementsAreArray(kTold));
+  EXPECT_THAT(MessageLines(table.status()), ElementsAreArray(kExpected));
 }
 
 // HCCL's guide: servers of two pods must not be mixed.

@@ -227,7 +227,7 @@ TEST(ImportClusterTest, NamesEveryMistakeOfAnInventoryByLineAndNoPassword) {
                                    {"\"node02\"", "\"no de\nname: x\""}})})
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  for (const Telling& told :
+  for (const Telling& error :
        {Tells("file0:2:1: ", "deviceip"),
         Tells("file0:3:1: ", "msg-learn-detectip-count", 7, 8),
         Tells("file0:6:1: ", "msg-learn-address", "gateways"),
@@ -237,7 +237,7 @@ TEST(ImportClusterTest, NamesEveryMistakeOfAnInventoryByLineAndNoPassword) {
         Tells("file0:10:1: ", "dscp_tc", "value-dscp", "25:9"),
         Tells("file0:18:1: ", "msg-learn-host-name", "set_hostname",
               "\"no de\"")}) {
-    EXPECT_THAT(status, told);
+    EXPECT_THAT(status, error);
   }
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hush")));
 }
@@ -418,7 +418,7 @@ TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
   const struct {
     std::string text;
     std::map<std::string, std::string> files;
-    Telling told;
+    Telling error;
   } kWrong[] = {
       {"Include nodes.conf\n",
        {},
@@ -445,7 +445,7 @@ TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
   for (const auto& wrong : kWrong) {
     EXPECT_THAT(
         MessageLines(ImportSlurm(node + wrong.text, wrong.files).status()),
-        ElementsAre(wrong.told))
+        ElementsAre(wrong.error))
         << wrong.text;
   }
   // The same file under ever new names.

@@ -271,10 +271,10 @@ TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
   EXPECT_EQ(Lines(fact.value().drifts()),
             "aa:2 sysctl: net.core.somaxconn = 128, not 65535\n");
   EXPECT_EQ(
-      Lines(fact.value().untold()),
+      Lines(fact.value().unknown()),
       "aa:1 device-address: device 1: gateway = unknown, not 10.0.0.254\n");
-  ASSERT_EQ(fact.value().untold(0).devices_size(), 1);
-  EXPECT_EQ(fact.value().untold(0).devices(0), 1u);
+  ASSERT_EQ(fact.value().unknown(0).devices_size(), 1);
+  EXPECT_EQ(fact.value().unknown(0).devices(0), 1u);
 }
 
 TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
@@ -297,8 +297,8 @@ TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
   EXPECT_EQ(fact.value().drifts_size(), 1);
   EXPECT_EQ(fact.value().untold_size(), kMaxAppliedDrifts - 1);
   EXPECT_EQ(fact.value().left_out(), 10u);
-  EXPECT_EQ(fact.value().untold(0).apply_id(), "bb");
-  EXPECT_EQ(fact.value().untold(0).step(), 1u);
+  EXPECT_EQ(fact.value().unknown(0).apply_id(), "bb");
+  EXPECT_EQ(fact.value().unknown(0).step(), 1u);
 }
 
 TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {

@@ -73,7 +73,7 @@ TEST(GoalNameTest, TellsTargetsApart) {
             absl::StrCat(kSomaxconnKey, " at boot"));
   EXPECT_EQ(GoalName(StopStep(UFW)), "ufw: active");
   EXPECT_EQ(GoalName(OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))),
-            "ufw: lets in 22-22/tcp from 10.0.0.0/24");
+            "ufw: allowed 22-22/tcp from 10.0.0.0/24");
   EXPECT_EQ(GoalName(FormStep("add the final newline", "")), "hccn.conf: form");
   EXPECT_EQ(GoalName(PlanStep()), "");
 }

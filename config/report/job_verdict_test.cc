@@ -300,13 +300,13 @@ TEST(BytesForHostsTest, TellEveryHostOfItselfTheMasterAndTrouble) {
   verdict.add_reasons()->set_rule("address-unique");
   const VerdictBytes bytes = BytesForHosts(verdict);
   const auto hosts_of = [&](const std::string& host) {
-    JobVerdict told;
-    EXPECT_TRUE(told.ParseFromString(bytes.common + bytes.own.at(host)));
-    EXPECT_EQ(told.job_digest(), "ab");
-    EXPECT_EQ(told.verdict(), FAIL);
-    EXPECT_EQ(told.reasons_size(), 1);
+    JobVerdict received;
+    EXPECT_TRUE(received.ParseFromString(bytes.common + bytes.own.at(host)));
+    EXPECT_EQ(received.job_digest(), "ab");
+    EXPECT_EQ(received.verdict(), FAIL);
+    EXPECT_EQ(received.reasons_size(), 1);
     std::vector<std::string> hosts;
-    for (const JobVerdict::Host& each : told.hosts()) {
+    for (const JobVerdict::Host& each : received.hosts()) {
       EXPECT_THAT(each.address(), testing::StartsWith("10.0.0."));
       hosts.push_back(each.host());
     }

@@ -100,10 +100,10 @@ TEST(CheckDriftTest, NamesTheRulesOfAFirewallAsTheirStepsDo) {
 
 TEST(CheckDriftTest, SaysOfEachRuleOfAFirewallWhyItIsGone) {
   std::vector<AppliedDrift> drifts = FirewallDrift({22, 22});
-  drifts[0].set_why("firewalld: lets in lacks a");
-  drifts[1].set_why("firewalld: lets in permanently lacks b");
+  drifts[0].set_why("firewalld: allowed lacks a");
+  drifts[1].set_why("firewalld: allowed permanently lacks b");
   EXPECT_EQ(Brief(Check(drifts).findings(0)),
-            "drifted why=firewalld: lets in lacks a; firewalld: lets in "
+            "drifted why=firewalld: allowed lacks a; firewalld: allowed "
             "permanently lacks b, applied=firewalld: 22/tcp from 10.0.0.1, "
             "22/tcp from 10.0.0.2 allowed, " +
                 ByAlice());
@@ -156,9 +156,9 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
 
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
   TestCluster cluster;
-  AppliedDrift untold = GatewayDrift(3);
-  untold.set_now("unknown");
-  *DriftsOf(&cluster, 1)->add_untold() = untold;
+  AppliedDrift unknown = GatewayDrift(3);
+  unknown.set_now("unknown");
+  *DriftsOf(&cluster, 1)->add_unknown() = unknown;
   EXPECT_THAT(cluster.Check("drift"),
               Finds("UNKNOWN server1:3 unreadable why=gateway is unknown, "
                     "applied was 10.0.0.254, " +

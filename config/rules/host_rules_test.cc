@@ -359,7 +359,7 @@ void SetBoot(const std::vector<std::tuple<std::string, int, std::string>>& all,
 }
 
 // A plan knows cluster.yaml alone.
-TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
+TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
   TestCluster cluster;
   KernelOf(cluster).mutable_reserved_ports()->set_value("60000-60031");
   const auto repairs = [&cluster](const char* rule) {
@@ -443,7 +443,7 @@ TEST(CheckSysctlPersistentTest, PortsThatTheKernelNeverHandsOutNeedNone) {
   EXPECT_EQ(with("64021"), PASS);
 }
 
-TEST(CheckSysctlPersistentTest, MendsTheLineThatWins) {
+TEST(CheckSysctlPersistentTest, FixesTheLineThatWins) {
   const struct {
     std::vector<std::tuple<std::string, int, std::string>> lines;
     const char* name;

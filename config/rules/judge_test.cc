@@ -681,7 +681,7 @@ TEST(OneCauseOneHeadlineTest, APlanThatIsWrongItselfIsACauseOfItsOwn) {
   EXPECT_EQ(result.findings(0).caused_by(), "") << Lines(result);
 }
 
-TEST(OneCauseOneHeadlineTest, SaysWhatAPlanMends) {
+TEST(OneCauseOneHeadlineTest, SaysWhatAPlanFixes) {
   TestCluster cluster("atlas-training", "", 3);
   cluster.SetAddress(0, 0, "192.168.100.250", "255.255.255.0");
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);

@@ -63,7 +63,7 @@ TEST(LosslessTest, DeviceUnlikeItsRailIsAWarningWithTheCommand) {
                         "others=2 other hosts, command=-udp -s auto"));
 }
 
-TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
+TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanFixesWhatItSets) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_lossless()->set_pfc(kPfc3);
   cluster.SetSpec("lossless {dscp_to_tc: '33:1' roce_port: 4792}");

@@ -333,7 +333,7 @@ TEST(CheckRootsUniformTest, FailsForARootThatTheControllerDoesNotHave) {
   EXPECT_EQ(JudgedCount(unknown.Check("roots-uniform")), 2);
 }
 
-TEST(CheckRootsUniformTest, ComparesHostsWhereNoControllerHasToldItsOwn) {
+TEST(CheckRootsUniformTest, ComparesHostsIfNoControllerSentItsRoots) {
   TestCluster cluster("atlas-training", "", 4);
   for (HostFacts& host : cluster.facts) host.clear_controller_roots();
   EXPECT_EQ(cluster.Check("roots-uniform").state(), PASS);

@@ -67,7 +67,7 @@ TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
       "  - {name: a, every: 1m0.5s}\n"
       "  - {name: a}\n"
       "  - {name: b, every: 1h, only: [link], skip: [link], hosts: []}\n");
-  for (const Telling& told :
+  for (const Telling& error :
        {Tells("f:10:11: ", "schedule[0].name", "\"Links\"",
               "spec-schedule-name"),
         Tells("f:11:12: ", "schedule[0].every", "\"10s\"", "spec-a-duration",
@@ -85,7 +85,7 @@ TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
         Tells("schedule[2].every"),
         Tells("msg-spec-every-rule-skipped", "schedule[3]"),
         Tells("schedule[3].hosts", "spec-empty")}) {
-    EXPECT_THAT(wrong, told);
+    EXPECT_THAT(wrong, error);
   }
   EXPECT_THAT(
       WrongWith("schedule: {name: a, every: 1h}\n"),
@@ -109,7 +109,7 @@ TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
       "  - {deadline: 2s}\n"
       "  - {command: []}\n"
       "  - {command: [/bin/page, \"a\\tb\"]}\n");
-  for (const Telling& told :
+  for (const Telling& error :
        {Tells("f:10:16: ", "notify[0].command", "\"page\"",
               "spec-absolute-program"),
         Tells("f:10:40: ", "notify[0].deadline", "\"10m\"", "spec-a-duration",
@@ -118,7 +118,7 @@ TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
               "command, deadline"),
         Tells("f:12:5: ", "msg-spec-missing", "notify[2].command"),
         Tells("notify[3].command", "spec-empty"), Tells("spec-printable")}) {
-    EXPECT_THAT(wrong, told);
+    EXPECT_THAT(wrong, error);
   }
 }
 
@@ -183,7 +183,7 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
       "  - {rule: maintenance, devices: 3, reason: r, owner: o,\n"
       "     until: 2026-12-01}\n");
   EXPECT_FALSE(ParseWaivedDevices("3", "listen-backlog", {}).ok());
-  for (const Telling& told :
+  for (const Telling& error :
        {Tells("f:10:11: ", "msg-spec-no-such-rule", "\"lnik\"", "did-you-mean",
               "link"),
         Tells("f:11:12: ", "msg-spec-unknown-host", "\"n4\""),
@@ -195,7 +195,7 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
               "devices 8,88", "0-7"),
         Tells("f:19:34: ", "waivers[3].devices",
               "msg-spec-maintenance-devices")}) {
-    EXPECT_THAT(wrong, told);
+    EXPECT_THAT(wrong, error);
   }
 }
 

@@ -136,7 +136,7 @@ Lines Describe(const DriftFact::Drifts& value) {
   for (const AppliedDrift& drift : value.drifts()) {
     lines.push_back(DriftText(drift));
   }
-  for (const AppliedDrift& drift : value.untold()) {
+  for (const AppliedDrift& drift : value.unknown()) {
     lines.push_back(Say("is-not-judged", DriftText(drift)));
   }
   if (value.left_out() > 0) {

@@ -80,7 +80,7 @@ FindingValue UnknownWords(const Fact& fact) {
 // "no final newline".
 std::string ProblemWords(HccnConf::Problem::Kind kind);
 
-// "net.core.somaxconn is 128, applied was 65535"; "ufw: lets in lacks 22/tcp …"
+// "net.core.somaxconn is 128, applied was 65535"; "ufw: allowed lacks 22/tcp …"
 // where `now` is empty.
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);

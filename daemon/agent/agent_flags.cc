@@ -25,7 +25,7 @@ constexpr int kWrongUsage = 3;
 
 constexpr char kDefaultConfig[] = "/etc/clusterd/agent.yaml";
 
-constexpr size_t kMaxToldBytes = 512;
+constexpr size_t kMaxReportedBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 16;
 // An observation takes seconds; a shorter interval would keep devices busy.
 constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
@@ -252,9 +252,9 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
     }
     // Each line is a mistake; the first one is enough.
     allows.set_mistake(
-        PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
+        PrintableText(all.substr(0, all.find('\n')), kMaxReportedBytes));
   }
-  allows.set_file(PrintableText(config, kMaxToldBytes));
+  allows.set_file(PrintableText(config, kMaxReportedBytes));
   return allows;
 }
 

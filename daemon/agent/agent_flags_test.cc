@@ -229,7 +229,7 @@ TEST(ReadAgentConfigTest, NamesFileThatIsMissing) {
       Fails(absl::StatusCode::kNotFound, HasText("/nowhere/agent.yaml: ")));
 }
 
-TEST(ParseAgentConfigTest, WritesMetricsOnlyWhereItIsTold) {
+TEST(ParseAgentConfigTest, WritesMetricsOnlyIfConfigured) {
   EXPECT_EQ(ParseAgentConfig("f", "cluster: demo\n")->metrics_file, "");
   EXPECT_EQ(
       ParseAgentConfig("f", "metrics_file: /m/clusterd.prom\n")->metrics_file,
@@ -243,7 +243,7 @@ TEST(ParseAgentConfigTest, WritesMetricsOnlyWhereItIsTold) {
   }
 }
 
-TEST(ParseAgentConfigTest, ReadsHowOftenToLookForDrift) {
+TEST(ParseAgentConfigTest, ReadsHowOftenToCheckForDrift) {
   EXPECT_EQ(ParseAgentConfig("f", "cluster: demo\n")->drift_interval,
             std::nullopt);
   EXPECT_EQ(ParseAgentConfig("f", "drift_interval: 90s\n")->drift_interval,

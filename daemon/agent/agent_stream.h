@@ -163,7 +163,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   const std::shared_ptr<HubQuestions> questions_;
   std::shared_ptr<HubConnection> connection_;
   bool attached_ = false;
-  AuditHead told_head_;  // On this connection.
+  AuditHead sent_head_;  // On this connection.
   bool stopping_ = false;
   bool reattaching_ = false;  // This daemon ends the stream itself.
   bool asked_to_leave_ = false;

@@ -211,7 +211,7 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   EXPECT_THAT(log_.Lines(), HasSubstr("a1 of ada ended: REFUSED: "));
 }
 
-TEST_F(ApplyTasksTest, ForcesWhatItIsToldToAndSaysSo) {
+TEST_F(ApplyTasksTest, ForcesWhatTheTaskAllowsAndSaysSo) {
   tasks_->Recover();
   users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
   ApplyTask task = Task();
@@ -262,14 +262,14 @@ TEST_F(ApplyTasksTest, StopsAfterTheTaskThatRunsHasBeenAnswered) {
   EXPECT_EQ(running.Wait().outcome(), ApplyResult::APPLIED);
 }
 
-TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
+TEST_F(ApplyTasksTest, FinishesAnInterruptedApplyBeforeAnythingElse) {
   const auto before = scenario_->State();
   RestartCrashed();
   ASSERT_NE(scenario_->State(), before);
   tasks_->Recover();
   EXPECT_EQ(scenario_->State(), before);
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
-  EXPECT_THAT(audit_->Told(),
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
+  EXPECT_THAT(audit_->Lines(),
               ElementsAre("self recovery a1: begins",
                           HasSubstr("self recovery a1: UNDONE")));
   ASSERT_EQ(tasks_->Past().results_size(), 1);
@@ -301,7 +301,7 @@ class WaitingUndoTest : public ApplyTasksTest {
   ManualScheduler scheduler_;
 };
 
-TEST_F(WaitingUndoTest, IsToldInLogStatusAndFacts) {
+TEST_F(WaitingUndoTest, IsReportedInLogStatusAndFacts) {
   const std::string why = tasks_->Unfinished();
   EXPECT_THAT(why, HasSubstr(kScenarioStateFolder));
   EXPECT_THAT(log_.Lines(), HasSubstr(kNothing + why));
@@ -314,36 +314,36 @@ TEST_F(WaitingUndoTest, FailsDriftWhileAJournalIsDamaged) {
   machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
                         "no journal\n");
   scheduler_.Advance(kUndoRetry);
-  ASSERT_TRUE(log_.WaitFor(kCutOffLine));
+  ASSERT_TRUE(log_.WaitFor(kInterruptedLine));
   tasks_->Stop();
   EXPECT_THAT(Drift().value().unfinished(), HasSubstr("old.journal"));
 }
 
 TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   int changes = 0;
-  std::vector<ApplyResult::Outcome> told;
+  std::vector<ApplyResult::Outcome> reported;
   record_.Listen([&changes] { ++changes; });
-  tasks_->ListenForUndone([this, &told] {
+  tasks_->ListenForUndone([this, &reported] {
     const PastApplies past = tasks_->Past();
     for (const ApplyResult& result : past.results()) {
-      told.push_back(result.outcome());
+      reported.push_back(result.outcome());
     }
   });
   scheduler_.Advance(kUndoRetry);
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   // Listeners are not called without a change.
   EXPECT_EQ(changes, 0);
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(reported, IsEmpty());
   EXPECT_NE(scenario_->State(), before_);
   OwnJournals(0);
   scheduler_.Advance(kUndoRetry);
-  ASSERT_TRUE(log_.WaitFor(kCutOffLine));
+  ASSERT_TRUE(log_.WaitFor(kInterruptedLine));
   tasks_->Stop();
   EXPECT_EQ(scenario_->State(), before_);
   EXPECT_EQ(tasks_->Unfinished(), "");
   EXPECT_EQ(Drift().value().unfinished(), "");
   // As in Past(), for a controller that waits for it.
-  EXPECT_THAT(told, ElementsAre(ApplyResult::UNDONE));
+  EXPECT_THAT(reported, ElementsAre(ApplyResult::UNDONE));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
@@ -365,10 +365,11 @@ TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
   task.set_actor_peer("ipv4:10.0.0.9:5123");
   ASSERT_EQ(Apply(task).outcome(), ApplyResult::APPLIED);
   ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(audit_->Told(), ElementsAre("spiffe://demo/ada apply a1: begins",
-                                          "spiffe://demo/ada apply a1: APPLIED",
-                                          "bob rollback a1: begins",
-                                          "bob rollback a1: ROLLED_BACK"));
+  EXPECT_THAT(
+      audit_->Lines(),
+      ElementsAre("spiffe://demo/ada apply a1: begins",
+                  "spiffe://demo/ada apply a1: APPLIED",
+                  "bob rollback a1: begins", "bob rollback a1: ROLLED_BACK"));
   const AuditEntry first = audit_->entries().at(0);
   EXPECT_EQ(first.digest(), "digest");
   EXPECT_EQ(first.certificate(), "04d2");
@@ -385,7 +386,7 @@ TEST_F(ApplyTasksTest, HasOneLineOfAllRollbacksThatAControllerMakesUp) {
   for (int i = 0; i < 50; ++i) {
     EXPECT_TRUE(RollBack(absl::StrCat("made-up-", i)).no_journal());
   }
-  EXPECT_THAT(audit_->Told(),
+  EXPECT_THAT(audit_->Lines(),
               ElementsAre(HasSubstr("rollback made-up-0: refused: ")));
 }
 
@@ -394,8 +395,8 @@ TEST_F(ApplyTasksTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
   machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
                         "no journal\n");
   tasks_->Recover();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
-  EXPECT_THAT(audit_->Told(),
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
+  EXPECT_THAT(audit_->Lines(),
               ElementsAre("self recovery a1: begins",
                           HasSubstr("self recovery a1: UNDONE")));
   EXPECT_THAT(tasks_->Unfinished(), HasSubstr("old.journal"));
@@ -448,7 +449,7 @@ bool AnyUnfinished(Applier* applier) {
 }
 
 TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
-  int cut_off = 0;
+  int interrupted = 0;
   for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
     SCOPED_TRACE(bytes);
     tasks_.reset();
@@ -460,7 +461,7 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
     machine().files().SetFreeBytes(bytes);
     if (Apply(task).outcome() == ApplyResult::APPLIED) break;
     if (AnyUnfinished(applier_.get())) {
-      ++cut_off;
+      ++interrupted;
       machine().files().SetFreeBytes(0);
       const ApplyResult still_full = Apply(Task("a2"));
       EXPECT_EQ(still_full.outcome(), ApplyResult::REFUSED);
@@ -477,8 +478,8 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
     EXPECT_EQ(RollBack("a3").outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_EQ(scenario_->State(), before);
   }
-  EXPECT_GT(cut_off, 0);
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_GT(interrupted, 0);
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
 }
 
 TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {

@@ -65,7 +65,7 @@ UndoWatch WatchUndos(AuditFile* audit, const DaemonParts& parts) {
   watch.ends = [write, log = parts.log](
                    const std::string& id,
                    const absl::StatusOr<ApplyResult>& result) {
-    if (result.ok()) log->Warning(CutOffText(*result));
+    if (result.ok()) log->Warning(InterruptedText(*result));
     write(id, RecoveryText(result));
   };
   return watch;

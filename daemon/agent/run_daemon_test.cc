@@ -44,7 +44,7 @@ TEST(ReadMachineIdsTest, TellsTheSimulationAsTheFactsDo) {
   EXPECT_EQ(ReadMachineIds("/nonexistent").simulation(), "");
 }
 
-TEST(JoinedAgentConfigTest, SaysWhatJoinWasTold) {
+TEST(JoinedAgentConfigTest, HasTheControllerAndClusterOfJoin) {
   for (const char* controller :
        {"10.0.0.5:7443", "head:7443", "[fd00::1]:7443", "it's # odd:7443"}) {
     JoinFlags flags;

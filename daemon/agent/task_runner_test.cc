@@ -123,7 +123,7 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
   struct Row {
     const char* name;
     Task task;
-    const char* told;
+    const char* error;
   };
   Task unknown;
   unknown.set_deadline_ms(5000);
@@ -147,7 +147,7 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
     Host host(1, /*waiting=*/0, others);  // Takes no work.
     host.runner->Run(row.task, answer.Expect());
     answer.Wait();
-    EXPECT_THAT(audit.Told(), testing::ElementsAre(HasSubstr(row.told)))
+    EXPECT_THAT(audit.Lines(), testing::ElementsAre(HasSubstr(row.error)))
         << row.name;
   }
 }
@@ -168,7 +168,7 @@ TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].task_id(), 7u);
   EXPECT_TRUE(answers[0].pong());
-  EXPECT_TRUE(audit.Told().empty());
+  EXPECT_TRUE(audit.Lines().empty());
 }
 
 TEST(TaskRunnerTest, AnswersAtDeadlineWhenWorkNeverEnds) {

@@ -149,13 +149,13 @@ class AuditLog {
   // The newest line.
   AuditHead head() const ABSL_LOCKS_EXCLUDED(head_mutex_);
   // The newest that is more than heads of other files, for the other side to
-  // keep: two that told each other of what they keep would never end. Tell no
-  // other one: mixed with this it would look like a file that went back.
+  // keep: two that sent each other what they keep would never end. Tell no
+  // other one: mixed with this it would look like a contradicted file.
   AuditHead head_to_tell() const ABSL_LOCKS_EXCLUDED(head_mutex_);
 
   // Keeps the head of another file, by head.of: in this one, within
-  // kAuditHeadsWindow. One that went back is told in a line of its own, one of
-  // each file and window, and the highest that it contradicts is kept as well.
+  // kAuditHeadsWindow. A contradicted one has a line of its own, one of each
+  // file and window, and the highest that it contradicts is kept as well.
   void NoteHead(const AuditHead& head) ABSL_LOCKS_EXCLUDED(heads_mutex_);
   // All of them, also those of before a restart that stand in the newest file;
   // a contradicted one behind the newest of its file.
@@ -164,8 +164,8 @@ class AuditLog {
  private:
   struct Refusals {
     AuditEntry first;
-    bool told = false;  // The first one has its line.
-    uint32_t more = 0;  // That no line counts.
+    bool logged = false;  // The first one has its line.
+    uint32_t more = 0;    // That no line counts.
   };
 
   absl::Status Append(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -177,12 +177,12 @@ class AuditLog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Bytes that may be written, as of then; below 0 by what could not wait.
-  struct Room {
+  struct Budget {
     double share;
     double left = 0;
     std::optional<absl::Time> at = {};
   };
-  bool HasRoomLocked(const AuditEntry& entry)
+  bool HasBudgetLocked(const AuditEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(heads_mutex_);
@@ -210,12 +210,12 @@ class AuditLog {
   uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
   bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
   // One for calls that may change something, one for those that only read.
-  Room rooms_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
+  Budget budgets_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
 
   // A mutex of its own, so that a refused call never waits for the disk.
   absl::Mutex refusals_mutex_;
   std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(refusals_mutex_);
-  std::atomic<bool> has_room_[2] = {{true}, {true}};  // Of each, as last seen.
+  std::atomic<bool> has_budget_[2] = {{true}, {true}};  // As last seen.
   absl::Mutex turn_mutex_;
   bool writing_ ABSL_GUARDED_BY(turn_mutex_) = false;
   bool hung_ ABSL_GUARDED_BY(turn_mutex_) = false;
@@ -226,7 +226,7 @@ class AuditLog {
   KnownHeads heads_ ABSL_GUARDED_BY(heads_mutex_);
   std::set<std::string> unwritten_ ABSL_GUARDED_BY(heads_mutex_);
   // By file: the first of this window.
-  std::map<std::string, AuditEntry> went_back_ ABSL_GUARDED_BY(heads_mutex_);
+  std::map<std::string, AuditEntry> conflicts_ ABSL_GUARDED_BY(heads_mutex_);
   bool heads_due_ ABSL_GUARDED_BY(heads_mutex_) = false;
 
   const CallbackGate gate_;

@@ -150,7 +150,7 @@ TEST_F(AuditLogTest, ContinuesTheChainAfterARestart) {
   EXPECT_THAT(Verify().breaks, IsEmpty());
 }
 
-TEST_F(AuditLogTest, SaysOfALineThatACrashCutOffThatItWas) {
+TEST_F(AuditLogTest, ReportsALineThatACrashTruncated) {
   ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
   Close();
   Append(R"({"sequence":"2","at":"2024-01-0)");
@@ -192,16 +192,16 @@ TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
       _exit(1);
     }
     close(pipe_ends[1]);
-    uint64_t told = 0;
+    uint64_t written = 0;
     for (int i = 0; i < 20; ++i) {
-      ASSERT_EQ(read(pipe_ends[0], &told, sizeof(told)),
-                static_cast<ssize_t>(sizeof(told)));
+      ASSERT_EQ(read(pipe_ends[0], &written, sizeof(written)),
+                static_cast<ssize_t>(sizeof(written)));
     }
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    while (read(pipe_ends[0], &told, sizeof(told)) > 0) continue;
+    while (read(pipe_ends[0], &written, sizeof(written)) > 0) continue;
     close(pipe_ends[0]);
-    EXPECT_GE(Open().head().sequence(), told);
+    EXPECT_GE(Open().head().sequence(), written);
     Close();
     EXPECT_THAT(Verify().breaks, IsEmpty());
   }
@@ -352,11 +352,11 @@ TEST_F(AuditLogTest, BoundsWhatManyDifferentCallersCanFill) {
   Close();
   const auto entries = Entries();
   EXPECT_EQ(entries.size(), 258u);
-  uint32_t told = 0;
+  uint32_t written = 0;
   for (const AuditEntry& entry : entries) {
-    told += entry.times() == 0 ? 1 : entry.times();
+    written += entry.times() == 0 ? 1 : entry.times();
   }
-  EXPECT_EQ(told, 2000u);
+  EXPECT_EQ(written, 2000u);
 }
 
 AuditHead Head(const std::string& of, uint64_t sequence, char digit) {
@@ -396,7 +396,7 @@ TEST_F(AuditLogTest, WritesAllHeadsAnewIntoANewFile) {
   EXPECT_EQ(Open().heads().size(), 2u);
 }
 
-TEST_F(AuditLogTest, SaysThatAnotherFileWentBack) {
+TEST_F(AuditLogTest, ReportsThatAnotherFileIsContradicted) {
   AuditLog& audit = Open();
   audit.NoteHead(Head("node07", 9, 'a'));
   audit.NoteHead(Head("node07", 9, 'a'));
@@ -407,11 +407,11 @@ TEST_F(AuditLogTest, SaysThatAnotherFileWentBack) {
   EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(kNewest, "4:")));
   const auto entries = Entries();
   ASSERT_EQ(entries.size(), 2u);
-  EXPECT_EQ(entries[0].what(), "audit-went-back");
+  EXPECT_EQ(entries[0].what(), "audit-contradicted");
   EXPECT_THAT(entries[0].result(), HasSubstr(", and was 9:aaaa"));
 }
 
-TEST_F(AuditLogTest, TellsOneFileThatGoesBackOnceAWindowAndNoneIsHidden) {
+TEST_F(AuditLogTest, ReportsAContradictedFileOnceAWindowAndHidesNone) {
   AuditLog& audit = Open();
   for (int i = 0; i < 1000; ++i) {
     audit.NoteHead(Head("node07", 9, i % 2 == 0 ? 'a' : 'b'));
@@ -420,12 +420,13 @@ TEST_F(AuditLogTest, TellsOneFileThatGoesBackOnceAWindowAndNoneIsHidden) {
   audit.NoteHead(Head("node08", 3, 'a'));
   scheduler_.Advance(kAuditHeadsWindow);
   Close();
-  std::vector<std::string> told;
+  std::vector<std::string> written;
   for (const AuditEntry& entry : Entries()) {
-    told.push_back(absl::StrCat(entry.what(), " ", entry.subject()));
+    written.push_back(absl::StrCat(entry.what(), " ", entry.subject()));
   }
-  EXPECT_THAT(told, ElementsAre("audit-went-back node07",
-                                "audit-went-back node08", "audit-heads "));
+  EXPECT_THAT(written,
+              ElementsAre("audit-contradicted node07",
+                          "audit-contradicted node08", "audit-heads "));
   const std::vector<std::string> warnings =
       absl::StrSplit(log_.Lines(), "audit of node07");
   EXPECT_EQ(warnings.size(), 2u);

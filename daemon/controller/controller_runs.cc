@@ -229,7 +229,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   const JobChecks::CallId call = jobs_->NewCall();
   EventStreamOptions options;
   options.on_end = [this, call] { jobs_->Leave(call); };
-  options.room = std::make_shared<RoomForOne>(&room_, user->name);
+  options.budget = std::make_shared<CallBudget>(&budget_, user->name);
   stream->Begin(std::move(options));
   stream->Show([this, call](CheckEvent* event) {
     *event->mutable_progress() = jobs_->ProgressOf(call);
@@ -273,10 +273,10 @@ grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
             order.actor);
         Keep(record).IgnoreError();
         LaunchEvent last;
-        LaunchFacts* const told = last.mutable_facts();
-        *told->mutable_report() = std::move(*record.mutable_report());
-        *told->mutable_spec() = *order.spec;
-        told->mutable_facts()->Add(facts.begin(), facts.end());
+        LaunchFacts* const sent = last.mutable_facts();
+        *sent->mutable_report() = std::move(*record.mutable_report());
+        *sent->mutable_spec() = *order.spec;
+        sent->mutable_facts()->Add(facts.begin(), facts.end());
         return last;
       });
 }
@@ -329,7 +329,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     return stream.get();
   }
   EventStreamOptions options;
-  options.room = std::make_shared<RoomForOne>(&room_, user->name);
+  options.budget = std::make_shared<CallBudget>(&budget_, user->name);
   stream->Begin(std::move(options));
   ChangeRequest change;
   change.actor = user->ToString();

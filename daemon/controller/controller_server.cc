@@ -35,9 +35,9 @@ constexpr absl::Duration kMaxIdle = absl::Minutes(5);
 constexpr int kTlsFrameBytes = 4096;
 // Headers of a call. Ours take some 300: path, authority, user agent, deadline.
 constexpr int kMaxHeaderBytes = 4096;
-// A host has one call, a client few. A peer with more is cut off.
+// A host has one call, a client few. A peer with more is disconnected.
 constexpr int kMaxCallsPerConnection = 16;
-constexpr int kCutOffCalls = 2 * kMaxCallsPerConnection;
+constexpr int kDisconnectAtCalls = 2 * kMaxCallsPerConnection;
 // gRPC counts this much of its memory for each connection.
 constexpr size_t kConnectionBytes = 32 << 10;
 // The most threads on which gRPC 1.51 serves, whatever the number of cores.
@@ -107,7 +107,7 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options,
                 options.wire_memory_bytes / kConnectionBytes});
   accept.admission.waiting = std::min(accept.admission.waiting, most);
   accept.bytes = kBytesOfConnection;
-  accept.calls = kCutOffCalls;
+  accept.calls = kDisconnectAtCalls;
   accept.unacknowledged = options.keepalive_timeout;
   accept.failed = [audit](const std::string& peer, const std::string& line) {
     audit->Refuse(MakeAuditEntry("handshake", "", "", peer),
@@ -182,15 +182,15 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       start_rate_(StartRate(options)),
       parts_(WithOwn(parts, &hosts_, newest_.get())),
       trusted_(std::move(trusted)),
-      desk_(trusted_.store == nullptr
-                ? nullptr
-                : std::make_unique<EnrolmentService>(
-                      parts_, trusted_.authority.get(), trusted_.store.get(),
-                      options.trust.leaf_life)),
-      listener_(desk_ == nullptr
+      enrolment_(trusted_.store == nullptr
+                     ? nullptr
+                     : std::make_unique<EnrolmentService>(
+                           parts_, trusted_.authority.get(),
+                           trusted_.store.get(), options.trust.leaf_life)),
+      listener_(enrolment_ == nullptr
                     ? nullptr
                     : std::make_unique<EnrolmentListener>(
-                          EnrolmentOptions(options), desk_.get(), parts_)),
+                          EnrolmentOptions(options), enrolment_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
@@ -203,7 +203,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       hub_(parts_, Questions()),
       controller_(parts_, &changes_, &running_, &jobs_, &watch_,
                   Notes(options, parts)),
-      trust_(TrustService::Make(parts_, options.tls, desk_.get(),
+      trust_(TrustService::Make(parts_, options.tls, enrolment_.get(),
                                 listener_.get())) {}
 
 std::function<std::vector<std::string>()> ControllerServer::Notes(
@@ -235,13 +235,13 @@ HostQuestions ControllerServer::Questions() {
         return brake_.Ask(host, question);
       },
       nullptr, nullptr, [this] { return Spread(); }};
-  if (desk_ == nullptr) return questions;
+  if (enrolment_ == nullptr) return questions;
   questions.roots_bundle = trusted_.authority->newest_bundle();
   questions.admit =
       [this](const std::string& host, const std::string& machine_id,
              const std::string& pem) -> absl::StatusOr<AdmittedHost> {
-    ASSIGN_OR_RETURN(const bool renews, desk_->Admit(host, pem));
-    return AdmittedHost{renews, desk_->BoundTo(host, machine_id)};
+    ASSIGN_OR_RETURN(const bool renews, enrolment_->Admit(host, pem));
+    return AdmittedHost{renews, enrolment_->BoundTo(host, machine_id)};
   };
   questions.certificate =
       [this](const std::string& host, const std::string& pem,
@@ -250,7 +250,7 @@ HostQuestions ControllerServer::Questions() {
         const bool taken =
             parts_.pool->TryRun([this, host, pem, request, reply] {
               absl::StatusOr<Enrolled> enrolled =
-                  desk_->Renew(host, pem, request.signing_request());
+                  enrolment_->Renew(host, pem, request.signing_request());
               CertificateAnswer answer;
               if (enrolled.ok()) {
                 *answer.mutable_enrolled() = *std::move(enrolled);

@@ -158,7 +158,7 @@ class ControllerServer {
   const double start_rate_;  // Handshakes a second.
   const ControllerParts parts_;
   const Trusted trusted_;
-  const std::unique_ptr<EnrolmentService> desk_;
+  const std::unique_ptr<EnrolmentService> enrolment_;
   const std::unique_ptr<EnrolmentListener> listener_;
   ClusterChanges changes_;
   DriftEnforcer enforcer_;

@@ -208,7 +208,7 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};
   SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
-  SendBudget room_{64 << 20};  // Bytes being sent to one user.
+  SendBudget budget_{64 << 20};  // Bytes being sent to one user.
   CallSlots slots_;
   WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };

@@ -9,9 +9,9 @@ namespace clusterd {
 bool LogsRun::TakeNext(size_t* index, bool* is_over) {
   const std::shared_ptr<Stream> stream = stream_.lock();
   absl::MutexLock lock(&mutex_);
-  const bool has_room = stream != nullptr && !over_ &&
-                        asked_.size() + stream->queued() < kLogsAtOnce;
-  if (has_room && next_ < order_.hosts.size()) {
+  const bool may_ask = stream != nullptr && !over_ &&
+                       asked_.size() + stream->queued() < kLogsAtOnce;
+  if (may_ask && next_ < order_.hosts.size()) {
     *index = next_++;
     asked_[*index].answer.set_host(order_.hosts[*index]);
     return true;

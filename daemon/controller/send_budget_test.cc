@@ -9,49 +9,49 @@ namespace clusterd {
 namespace {
 
 TEST(SendBudgetTest, WhatDoesNotFitWaitsForWhatIsGivenBackInItsTurn) {
-  SendBudget room(100);
+  SendBudget budget(100);
   std::string taken;
-  EXPECT_TRUE(room.Take("ann", 60, nullptr));
-  EXPECT_FALSE(room.Take("ann", 60, [&] { taken += "large "; }));
+  EXPECT_TRUE(budget.Take("ann", 60, nullptr));
+  EXPECT_FALSE(budget.Take("ann", 60, [&] { taken += "large "; }));
   // It would fit, but must not overtake.
-  EXPECT_FALSE(room.Take("ann", 10, [&] { taken += "small "; }));
+  EXPECT_FALSE(budget.Take("ann", 10, [&] { taken += "small "; }));
   EXPECT_EQ(taken, "");
-  room.Give("ann", 60);
+  budget.Give("ann", 60);
   EXPECT_EQ(taken, "large small ");
 }
 
 TEST(SendBudgetTest, OneUserTakesNothingFromAnother) {
-  SendBudget room(100);
-  EXPECT_TRUE(room.Take("ann", 100, nullptr));
-  EXPECT_TRUE(room.Take("bob", 100, nullptr));
+  SendBudget budget(100);
+  EXPECT_TRUE(budget.Take("ann", 100, nullptr));
+  EXPECT_TRUE(budget.Take("bob", 100, nullptr));
 }
 
-TEST(SendBudgetTest, WhatIsLargerThanTheRoomGoesAlone) {
-  SendBudget room(100);
+TEST(SendBudgetTest, MessageLargerThanTheBudgetGoesAlone) {
+  SendBudget budget(100);
   bool taken = false;
-  EXPECT_TRUE(room.Take("ann", 500, nullptr));
-  EXPECT_FALSE(room.Take("ann", 1, [&] { taken = true; }));
-  room.Give("ann", 500);
+  EXPECT_TRUE(budget.Take("ann", 500, nullptr));
+  EXPECT_FALSE(budget.Take("ann", 1, [&] { taken = true; }));
+  budget.Give("ann", 500);
   EXPECT_TRUE(taken);
 }
 
-TEST(RoomForOneTest, CallThatIsOverBeforeItsTurnTakesNothing) {
-  SendBudget room(RoomForOne::kSmall + 1);
-  const size_t large = RoomForOne::kSmall + 1;
-  int told = 0;
-  const auto first = std::make_shared<RoomForOne>(&room, "ann");
-  const auto left = std::make_shared<RoomForOne>(&room, "ann");
-  const auto last = std::make_shared<RoomForOne>(&room, "ann");
+TEST(CallBudgetTest, CallThatIsOverBeforeItsTurnTakesNothing) {
+  SendBudget budget(CallBudget::kSmall + 1);
+  const size_t large = CallBudget::kSmall + 1;
+  int notified = 0;
+  const auto first = std::make_shared<CallBudget>(&budget, "ann");
+  const auto left = std::make_shared<CallBudget>(&budget, "ann");
+  const auto last = std::make_shared<CallBudget>(&budget, "ann");
   EXPECT_TRUE(first->Take(large, [] {}));
-  EXPECT_FALSE(left->Take(large, [&] { told += 100; }));
-  EXPECT_FALSE(last->Take(large, [&] { ++told; }));
+  EXPECT_FALSE(left->Take(large, [&] { notified += 100; }));
+  EXPECT_FALSE(last->Take(large, [&] { ++notified; }));
   left->GiveBack();
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(notified, 0);
   first->GiveBack();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(notified, 1);
   EXPECT_TRUE(last->Take(large, [] {}));
   last->GiveBack();
-  EXPECT_TRUE(room.Take("ann", large, nullptr));
+  EXPECT_TRUE(budget.Take("ann", large, nullptr));
 }
 
 }  // namespace

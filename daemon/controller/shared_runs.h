@@ -54,7 +54,7 @@ class SharedRuns {
     if (run == nullptr) return;
     EventStreamOptions options;
     options.on_end = [this, run, who] { Leave(run, who); };
-    options.room = std::make_shared<RoomForOne>(&room_, who);
+    options.budget = std::make_shared<CallBudget>(&budget_, who);
     stream->Begin(std::move(options));
     stream->Show([this, run](Event* event) {
       *event->mutable_progress() = ProgressOf(*run);
@@ -211,7 +211,7 @@ class SharedRuns {
     return facts == nullptr ? waiting : facts->progress();
   }
 
-  SendBudget room_{kBytesToOne};
+  SendBudget budget_{kBytesToOne};
   mutable absl::Mutex mutex_;
   RunTurns turns_ ABSL_GUARDED_BY(mutex_);
 };

@@ -330,7 +330,7 @@ TEST(MachineObserverTest, RejectsPortsThatAreNoRange) {
   }
 }
 
-TEST(MachineObserverTest, TellsWhatErrorCountersRoseBySinceItLookedBefore) {
+TEST(MachineObserverTest, ReportsTheRiseOfErrorCountersSinceTheLastRead) {
   SimulatedHost host(1, R"sh(#!/bin/sh
 [ "$3" = -stat ] || { echo 'Get invalid major cmd.' >&2; exit 3; }
 echo 'packet statistics:'

@@ -251,7 +251,7 @@ TEST_F(ApplyRunTest, PlanOfAnOlderSpecIsRefused) {
   EXPECT_TRUE(hosts_[0]->tasks().empty());
 }
 
-TEST_F(ApplyRunTest, SecondApplyIsToldAboutTheFirst) {
+TEST_F(ApplyRunTest, SecondApplyGetsTheNameOfTheFirst) {
   Attach({Way::kIsSilent});
   const ClusterPlan plan = MakePlan();
   std::thread first([&] {
@@ -306,7 +306,7 @@ TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   apply.join();
 }
 
-TEST_F(ApplyRunTest, ControllerThatGoesInAWaveIsToldByItsHostsLater) {
+TEST_F(ApplyRunTest, HostsReportAnInterruptedWaveLater) {
   Attach({Way::kIsSilent, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   std::thread apply([&] {

@@ -169,7 +169,7 @@ class ApplyTaskTest : public testing::Test {
     daemon_ = std::make_unique<TestDaemon>(
         flags_, scenario_.get(), &process_signals, "", std::move(users));
     hello_ = hub_.WaitForHello();
-    told_ = hub_.Next().past_applies();
+    past_ = hub_.Next().past_applies();
   }
   // The applier searches for users of devices before the first effect, so who
   // blocks the search blocks the apply, here until go_on_.
@@ -196,14 +196,14 @@ class ApplyTaskTest : public testing::Test {
     return scenario_->State();
   }
   // What the daemon says to the stream after this one, which breaks.
-  PastApplies ToldAfterABreak() {
+  PastApplies PastAfterABreak() {
     hub_.BreakStream();
     hub_.WaitForHello(2);
     return hub_.Next().past_applies();
   }
-  static ApplyResult OnlyOne(const PastApplies& told) {
-    EXPECT_EQ(told.results_size(), 1) << told.ShortDebugString();
-    return told.results().empty() ? ApplyResult() : told.results(0);
+  static ApplyResult OnlyOne(const PastApplies& past) {
+    EXPECT_EQ(past.results_size(), 1) << past.ShortDebugString();
+    return past.results().empty() ? ApplyResult() : past.results(0);
   }
   // Skips progress.
   AgentMessage NextButProgress() {
@@ -224,7 +224,7 @@ class ApplyTaskTest : public testing::Test {
   std::unique_ptr<TestDaemon> daemon_;
   Hello hello_;
   // The daemon's message after its welcome.
-  PastApplies told_;
+  PastApplies past_;
 };
 
 TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
@@ -285,7 +285,7 @@ TEST_F(ApplyTaskTest, KeepsWhatIsConfirmedAndTellsTheNextStream) {
   EXPECT_EQ(confirmed.result().apply().outcome(), ApplyResult::APPLIED)
       << confirmed.ShortDebugString();
   scenario_->clock.Advance(absl::Hours(1));
-  const PastApplies past = ToldAfterABreak();
+  const PastApplies past = PastAfterABreak();
   EXPECT_EQ(past.waits_for_confirmation(), "");
   EXPECT_EQ(OnlyOne(past).outcome(), ApplyResult::APPLIED);
   EXPECT_NE(StateAtTheEnd(), before_);
@@ -312,17 +312,17 @@ TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
 
 TEST_F(ApplyTaskTest, SaysOnceItIsWelcomeThatItKnowsOfNothing) {
   Start();
-  EXPECT_TRUE(told_.knows_all()) << told_.ShortDebugString();
-  EXPECT_THAT(told_.results(), IsEmpty());
-  EXPECT_THAT(told_.journals(), IsEmpty());
-  EXPECT_EQ(told_.at_work(), "");
+  EXPECT_TRUE(past_.knows_all()) << past_.ShortDebugString();
+  EXPECT_THAT(past_.results(), IsEmpty());
+  EXPECT_THAT(past_.journals(), IsEmpty());
+  EXPECT_EQ(past_.at_work(), "");
 }
 
 TEST_F(ApplyTaskTest, TellsTheNextStreamHowAnApplyEnded) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
-  const ApplyResult past = OnlyOne(ToldAfterABreak());
+  const ApplyResult past = OnlyOne(PastAfterABreak());
   EXPECT_EQ(past.apply_id(), "a1");
   EXPECT_EQ(past.outcome(), ApplyResult::APPLIED);
 }
@@ -383,7 +383,7 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(hub_.Next().result().apply().outcome(), ApplyResult::REFUSED);
   // As if that answer had been lost: the daemon sends it again.
-  const ApplyResult past = OnlyOne(ToldAfterABreak());
+  const ApplyResult past = OnlyOne(PastAfterABreak());
   EXPECT_EQ(past.apply_id(), "a1");
   EXPECT_EQ(past.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(past.error(), HasSubstr("this host does not allow"));
@@ -391,7 +391,7 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
 
 TEST_F(ApplyTaskTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
   StartAnApplyThatWaits();
-  const PastApplies now = ToldAfterABreak();
+  const PastApplies now = PastAfterABreak();
   EXPECT_EQ(now.at_work(), "a1") << now.ShortDebugString();
   EXPECT_THAT(now.results(), IsEmpty());
   go_on_.Notify();
@@ -428,14 +428,14 @@ TEST_F(ApplyTaskTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
   EXPECT_NE(scenario_->State(), before_);
 }
 
-TEST_F(ApplyTaskTest, UndoesWhatACrashCutOffBeforeItAttaches) {
+TEST_F(ApplyTaskTest, UndoesAnInterruptedApplyBeforeItAttaches) {
   const auto before = OpenUfwScenario()->State();
   scenario_ = CrashedScenario();
   ASSERT_NE(scenario_->State(), before);
   Start();
-  const ApplyResult told = OnlyOne(told_);
-  EXPECT_EQ(told.apply_id(), "a1");
-  EXPECT_EQ(told.outcome(), ApplyResult::UNDONE);
+  const ApplyResult past = OnlyOne(past_);
+  EXPECT_EQ(past.apply_id(), "a1");
+  EXPECT_EQ(past.outcome(), ApplyResult::UNDONE);
   EXPECT_EQ(StateAtTheEnd(), before);
   const std::string lines = daemon_->log().Lines();
   ASSERT_THAT(lines, HasSubstr("apply a1 was cut off: UNDONE"));
@@ -446,7 +446,7 @@ TEST_F(ApplyTaskTest, AttachesAndRefusesWhenItCannotRecover) {
   const std::string journal = "/var/lib/clusterd/apply/old.journal";
   scenario_->machine.files().Put(journal, "no journal\n");
   Start();
-  EXPECT_FALSE(told_.knows_all()) << told_.ShortDebugString();
+  EXPECT_FALSE(past_.knows_all()) << past_.ShortDebugString();
   hub_.Send(ApplyMessage(1, plan_));
   const ApplyResult refused = hub_.Next().result().apply();
   EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);

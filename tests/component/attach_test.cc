@@ -211,12 +211,12 @@ class Watcher {
   template <typename Condition>
   bool ReadUntil(const Condition& holds) {
     while (reader_->Read(&now_)) {
-      ++told_;
+      ++notified_;
       if (holds(now_)) return true;
     }
     return false;
   }
-  bool WaitUntilToldOnce() {
+  bool WaitUntilNotified() {
     return ReadUntil([](const ClusterNow&) { return true; });
   }
   grpc::Status End() {
@@ -226,21 +226,21 @@ class Watcher {
     return reader_->Finish();
   }
   const ClusterNow& now() const { return now_; }
-  int told() const { return told_; }
+  int notified() const { return notified_; }
 
  private:
   std::unique_ptr<Controller::Stub> client_;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReader<ClusterNow>> reader_;
   ClusterNow now_;
-  int told_ = 0;
+  int notified_ = 0;
   bool ended_ = false;
 };
 
 TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   RunningController controller(2);
   Watcher watcher(controller);
-  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  ASSERT_TRUE(watcher.WaitUntilNotified());
   EXPECT_EQ(watcher.now().schema_version(), 1u);
   EXPECT_EQ(watcher.now().cluster(), "test");
   EXPECT_EQ(watcher.now().hosts_expected(), 2u);
@@ -259,7 +259,7 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   EXPECT_TRUE(watcher.ReadUntil(
       [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
   // The watcher only receives changes, however many rounds there were.
-  EXPECT_LE(watcher.told(), 4);
+  EXPECT_LE(watcher.notified(), 4);
 }
 
 TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
@@ -275,7 +275,7 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
   facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
   const AttachedHost broken(controller, "server0", facts);
   Watcher watcher(controller);
-  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  ASSERT_TRUE(watcher.WaitUntilNotified());
   EXPECT_EQ(watcher.now().asked().newest().verdict(), PASS);
   EXPECT_FALSE(watcher.now().asked().has_changes());
 
@@ -295,7 +295,7 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
 TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
   RunningController controller(1);
   Watcher watcher(controller);
-  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  ASSERT_TRUE(watcher.WaitUntilNotified());
   controller.Stop();
   const grpc::Status end = watcher.End();
   EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -307,7 +307,7 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (int i = 0; i < 8; ++i) {
     watchers.push_back(std::make_unique<Watcher>(controller));
-    ASSERT_TRUE(watchers.back()->WaitUntilToldOnce());
+    ASSERT_TRUE(watchers.back()->WaitUntilNotified());
   }
   const grpc::Status refused = Watcher(controller).End();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -317,7 +317,7 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   watchers.pop_back();
   // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(
-      [&controller] { return Watcher(controller).WaitUntilToldOnce(); }));
+      [&controller] { return Watcher(controller).WaitUntilNotified(); }));
 }
 
 }  // namespace

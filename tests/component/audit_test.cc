@@ -146,21 +146,21 @@ TEST_F(AuditTest, HasLinesForForgottenHostsCancelsAndLogsThatAreRead) {
   while (stream->Read(&event)) continue;
   EXPECT_TRUE(stream->Finish().ok());
   controller_.Stop();
-  std::vector<std::string> told;
+  std::vector<std::string> lines;
   for (const AuditEntry& entry : Entries()) {
     if (entry.what() == kAuditHeads) continue;
     EXPECT_EQ(entry.who(), kOperator);
-    told.push_back(
+    lines.push_back(
         absl::StrCat(entry.what(), " ", entry.subject(), ": ", entry.result()));
   }
-  EXPECT_THAT(
-      told, testing::ElementsAre(
-                "ForgetHost server0: begins", HasSubstr("ForgetHost server0: "),
-                "Cancel 0123456789abcdef: begins",
-                HasSubstr("Cancel 0123456789abcdef: "),
-                AllOf(HasSubstr("ReadLogs server0, of user \"ann\""),
-                      HasSubstr(": begins")),
-                HasSubstr(": ended: ")));
+  EXPECT_THAT(lines, testing::ElementsAre(
+                         "ForgetHost server0: begins",
+                         HasSubstr("ForgetHost server0: "),
+                         "Cancel 0123456789abcdef: begins",
+                         HasSubstr("Cancel 0123456789abcdef: "),
+                         AllOf(HasSubstr("ReadLogs server0, of user \"ann\""),
+                               HasSubstr(": begins")),
+                         HasSubstr(": ended: ")));
 }
 
 TEST_F(AuditTest, ChangesNothingWithoutAFileAndGoesOnReading) {
@@ -236,7 +236,7 @@ class BusyPool {
       std::make_shared<absl::Notification>();
 };
 
-TEST_F(AuditTest, HasALineAtEachExitThatRefusesWhoWasLetIn) {
+TEST_F(AuditTest, HasALineAtEachRefusalOfAnAdmittedCaller) {
   controller_.Start();
   RawHost silent(controller_.address(), certificates_.Host("server0"), "test");
   AgentMessage hello = RawHost::Hello();

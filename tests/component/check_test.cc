@@ -400,7 +400,7 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_TRUE(checks.back()->ReadUntilPlace(kWaiting - 1));
 }
 
-TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
+TEST(CheckTest, AsksOnlyTheNamedHosts) {
   RunningController controller(2);
   GoodHost host1(controller, 1);
   CheckRequest request;
@@ -645,7 +645,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
       testing::ContainsRegex(absl::StrCat("\"EndWaiver\"[^\n]*", end.id())));
 }
 
-TEST(WaiveTest, HostsAreToldWhatCoversThem) {
+TEST(WaiveTest, HostsGetTheWaiversThatCoverThem) {
   RunningController controller(2);
   RawHost host(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(host.Send(RawHost::Hello()));

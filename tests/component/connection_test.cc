@@ -70,7 +70,7 @@ TEST(ConnectionTest, NoSideGivesUpOnWhatTheOtherStillWorksAt) {
   EXPECT_GT(kWelcomeTimeout, kConnectTimeout);
 }
 
-TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
+TEST(ConnectionTest, HostsGetTheReconnectTimeBeforehandAndAtTheEnd) {
   ControllerServerOptions options;
   options.admission.rate = 1;
   RunningController controller(100, options);

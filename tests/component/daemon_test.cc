@@ -83,7 +83,7 @@ TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
   EXPECT_TRUE(daemon.Terminate().ok());
 }
 
-TEST(DaemonTest, LeavesMetricsForAnotherProgramWhereItIsTold) {
+TEST(DaemonTest, WritesMetricsForAnotherProgramIfConfigured) {
   RunningController controller(1);
   AgentFlags flags =
       FlagsFor(&controller.certificates, "server0", controller.address());

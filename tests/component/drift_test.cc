@@ -45,18 +45,18 @@ class MachineObserver final : public HostObserver {
     absl::MutexLock lock(&mutex_);
     HostFacts facts = scenario_->machine.ReadHost();
     facts.set_host(host);
-    facts.set_observed_at_ms(++looks_);
+    facts.set_observed_at_ms(++rounds_);
     return facts;
   }
-  int64_t looks() {
+  int64_t rounds() {
     absl::MutexLock lock(&mutex_);
-    return looks_;
+    return rounds_;
   }
 
  private:
   absl::Mutex mutex_;
   Scenario* const scenario_ ABSL_PT_GUARDED_BY(mutex_);
-  int64_t looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t rounds_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // clusterd with drift reports, in a thread, until it is destroyed.
@@ -64,7 +64,7 @@ class Daemon {
  public:
   Daemon(const AgentFlags& flags, Scenario* scenario, HostObserver* observer) {
     DaemonParts parts = PartsFor(scenario, observer, &process_signals, &log_);
-    parts.look = [observer] { return observer->Observe("", {}); };
+    parts.read_host = [observer] { return observer->Observe("", {}); };
     thread_ = std::thread(
         [this, flags, parts] { status_ = RunDaemon(flags, "", parts); });
   }
@@ -114,7 +114,7 @@ class DriftTest : public testing::Test {
         << controller_.spec().Reload();
   }
   void Start() {
-    since_ = observer_.looks();
+    since_ = observer_.rounds();
     daemon_ = std::make_unique<Daemon>(flags_, &scenario_, &observer_);
   }
   // The machine is the test's again.
@@ -146,7 +146,7 @@ class DriftTest : public testing::Test {
   }
   // Plans and applies; the apply's id.
   std::string Apply() {
-    since_ = observer_.looks();
+    since_ = observer_.rounds();
     const auto client = Operator();
     const ApplyReport report =
         ApplyOver(*client, PlanOver(*client).value()).value();

@@ -131,15 +131,15 @@ class HerdTest : public testing::Test {
   }
   // "WHO WHAT SUBJECT: RESULT" of each line about the host itself.
   static std::vector<std::string> Audited(const JoinFlags& flags) {
-    std::vector<std::string> told;
+    std::vector<std::string> lines;
     std::ifstream file(AuditPathOf(flags));
     for (std::string line; std::getline(file, line);) {
       const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
       if (entry.what() == "audit-heads") continue;
-      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
-                                  entry.subject(), ": ", entry.result()));
+      lines.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                   entry.subject(), ": ", entry.result()));
     }
-    return told;
+    return lines;
   }
   static TlsFiles FilesOf(const JoinFlags& flags) {
     const std::string folder = flags.root + flags.folder;

@@ -59,7 +59,7 @@ class JudgingHub final : public AgentHub::Service {
   }
 
   std::atomic<bool> hangs_up{false};
-  std::atomic<bool> in_maintenance{false};  // Told before the next answer.
+  std::atomic<bool> in_maintenance{false};  // Sent before the next answer.
   std::atomic<int> asked{0};
 
  private:

@@ -318,7 +318,7 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
 }
 
 // A scheduler's identity may name any hosts as a job.
-TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
+TEST_F(JobTest, RoleHookGetsTheFailuresAndNoMore) {
   Start(2);
   CheckRequest request;
   JobSpec* const job = request.mutable_job();
@@ -331,20 +331,20 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   const auto context = NewContext();
   const auto stream = client->Check(context.get(), request);
   CheckEvent event;
-  Report told;
+  Report received;
   while (stream->Read(&event)) {
-    if (event.has_report()) told = event.report();
+    if (event.has_report()) received = event.report();
   }
   const grpc::Status status = stream->Finish();
   ASSERT_TRUE(status.ok()) << status.error_message();
   Report whole;
   ASSERT_TRUE(controller_->Check(request, &whole).ok());
   // The same report, cut: a prolog refuses the job for it, too.
-  EXPECT_EQ(told.run_id(), whole.run_id());
-  EXPECT_EQ(told.verdict(), FAIL);
-  EXPECT_EQ(told.job_servers(), 2u);
+  EXPECT_EQ(received.run_id(), whole.run_id());
+  EXPECT_EQ(received.verdict(), FAIL);
+  EXPECT_EQ(received.job_servers(), 2u);
   EXPECT_NE(HostOf(whole, "server1").no_facts_reason(), "");
-  EXPECT_EQ(HostOf(told, "server1").no_facts_reason(), "");
+  EXPECT_EQ(HostOf(received, "server1").no_facts_reason(), "");
   int failing = 0;
   int silent = 0;
   for (const RuleResult& rule : whole.rules()) {
@@ -353,7 +353,7 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
     }
   }
   EXPECT_GT(silent, 0);
-  for (const RuleResult& rule : told.rules()) {
+  for (const RuleResult& rule : received.rules()) {
     EXPECT_EQ(rule.summary(), "");
     for (const Finding& finding : rule.findings()) {
       EXPECT_EQ(finding.state(), FAIL);
@@ -364,7 +364,7 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   EXPECT_EQ(failing, 0);
 }
 
-TEST_F(JobTest, EveryMistakeIsToldToTheUser) {
+TEST_F(JobTest, EveryMistakeIsReportedToTheUser) {
   Start(1);
   CheckRequest request;
   *request.mutable_job() = Job("slurm:1.0", 0, 1);
@@ -421,7 +421,7 @@ TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
   EXPECT_EQ(hosts_[2]->observed(), 1);
 }
 
-TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
+TEST_F(JobTest, InvalidQuestionsAreAnsweredAndFinallyEndTheStream) {
   Start(2);
   JobSpec garbage;
   garbage.set_id("slurm:1\n\x1b[2J");

@@ -903,7 +903,7 @@ TEST(JoinTest, ViewerThatDoesNotReadDoesNotStopOthers) {
   EXPECT_EQ(list.certificates_size(), 6'000);
 }
 
-TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
+TEST(JoinTest, ReportsTheEndsOfTheControllersOwnCertificates) {
   JoinWorld world;
   ListCertificatesResponse list;
   ASSERT_TRUE(

@@ -174,7 +174,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   })) << status.error_message();
 }
 
-TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
+TEST(PlanTest, ClientsThatDoNotReadAreDisconnectedAndMakeRoom) {
   constexpr int kBytes = 32 << 20;
   ManualController controller(1);
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), kBytes)).ok());

@@ -28,7 +28,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(ProtocolTest, HostThatSaysNothingIsCutOff) {
+TEST(ProtocolTest, SilentHostIsDisconnected) {
   ManualController controller(1);
   const int before = controller.scheduler.pending();
   RawHost host(controller.address(), controller.certificates.Host("server0"));
@@ -129,7 +129,7 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   EXPECT_TRUE(next.ok()) << next.error_message();
 }
 
-TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
+TEST(ProtocolTest, FloodOfConnectionsIsRefusedAndCostsNoHost) {
   ControllerServerOptions options;
   options.wire_memory_bytes = 2 << 20;
   RunningController controller(1, options);
@@ -149,7 +149,7 @@ TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
   }
-  // A client notices in its own time that it was cut off.
+  // A client notices in its own time that it was disconnected.
   EXPECT_TRUE(WaitUntil([&flood] {
     const auto open =
         std::count_if(flood.begin(), flood.end(), [](const auto& channel) {
@@ -198,8 +198,8 @@ AgentMessage DrainQuestionOf(uint64_t id) {
   return message;
 }
 
-TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
-  ManualController controller(1);  // It is not cut off for being slow.
+TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsDisconnected) {
+  ManualController controller(1);  // It is not disconnected for being slow.
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   for (uint64_t i = 0; i < 16'000 && host.Send(DrainQuestionOf(i)); ++i) {
@@ -208,7 +208,7 @@ TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
       "host server0: detached: send buffer full, clusterd is not reading"));
 }
 
-TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsCutOff) {
+TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsDisconnected) {
   ManualController controller(1);
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());

@@ -202,7 +202,7 @@ class RoleMatrixTest : public testing::Test {
   std::vector<std::string> on_record_;  // Serials.
 };
 
-TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {
+TEST_F(RoleMatrixTest, EveryCallAllowsOnlyTheRolesOfItsRow) {
   int calls = 0;
   for (const Knocker& knocker : all_) {
     const auto channel = ChannelOf(controller_.address(), knocker.pem);
@@ -214,9 +214,9 @@ TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {
         RawCall call(channel, row,
                      RequestOf(row, with_field)->SerializeAsString());
         // A watcher is admitted when it receives the first message.
-        const bool is_told = row.method == "Watch" && call.Read();
+        const bool is_notified = row.method == "Watch" && call.Read();
         Compare(row, with_field, knocker,
-                is_told ? grpc::Status::OK : call.End());
+                is_notified ? grpc::Status::OK : call.End());
         ++calls;
       }
     }

@@ -115,11 +115,11 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   // deadlines run, time moves in single steps: other timers look the same, and
   // end only by time.
   int idle = controller.scheduler.pending();
-  int looks = 0;
+  int rounds = 0;
   ASSERT_TRUE(WaitUntil([&] {
     const bool is_idle = controller.scheduler.pending() <= idle;
     if (is_idle) idle = controller.scheduler.pending();
-    if (is_idle || ++looks % 200 == 0) {
+    if (is_idle || ++rounds % 200 == 0) {
       controller.scheduler.Advance(absl::Seconds(10));
       controller.pool().Drain();
     }
@@ -135,15 +135,15 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   news << std::ifstream(file).rdbuf();
   EXPECT_THAT(news.str(), HasSubstr("\"schedule\":\"backlogs\""));
   // Another failing check does not notify.
-  const auto told =
+  const auto notified =
       absl::c_find_if(history.entries(), [&news](const HistoryEntry& entry) {
         return absl::StrContains(news.str(),
                                  "\"run_id\":\"" + entry.id() + "\"");
       });
-  ASSERT_NE(told, history.entries().end()) << news.str();
-  EXPECT_EQ(told->schedule(), "backlogs");
-  EXPECT_EQ(told->outcome(), "fail");
-  EXPECT_EQ(told->actor(), "spiffe://test/controller");
+  ASSERT_NE(notified, history.entries().end()) << news.str();
+  EXPECT_EQ(notified->schedule(), "backlogs");
+  EXPECT_EQ(notified->outcome(), "fail");
+  EXPECT_EQ(notified->actor(), "spiffe://test/controller");
   EXPECT_THAT(news.str(), HasSubstr("net.core.somaxconn"));
 }
 

@@ -1,4 +1,4 @@
-// A peer that heeds neither gRPC nor HTTP/2 is cut off before it costs others.
+// A peer that heeds neither gRPC nor HTTP/2 is dropped before it costs others.
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -52,7 +52,7 @@ constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kAck = 1;
 constexpr uint8_t kEndHeaders = 4;
 constexpr size_t kLargestFrame = 16384;
-// More than a stranger can send before it is cut off, however late a busy
+// More than a stranger can send before it is dropped, however late a busy
 // machine does so.
 constexpr size_t kMost = size_t{256} << 20;
 // kPatience: a server reads on, however late, or closes the connection.
@@ -275,7 +275,7 @@ class WireTest : public testing::Test {
   std::unique_ptr<RawHost> host_;
 };
 
-// Sends headers until it is cut off, which is soon.
+// Sends headers until it is dropped, which is soon.
 void FloodHeaders(RawConnection* peer, uint32_t stream) {
   ASSERT_TRUE(peer->Send(Frame(kHeaders, 0, stream, CallHeaders())));
   std::string block;
@@ -292,7 +292,7 @@ void FloodHeaders(RawConnection* peer, uint32_t stream) {
             (24 << 20) + seconds * kMaxMessageBytes / 5);
 }
 
-TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
+TEST_F(WireTest, RefusesHeadersWithoutAnEnd) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   FloodHeaders(&peer, 1);
@@ -300,7 +300,7 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
   ExpectServesOthers();
 }
 
-TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
+TEST_F(WireTest, RefusesHeadersWithoutAnEndAfterAGoodCallToo) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   ASSERT_TRUE(peer.Send(absl::StrCat(
@@ -315,7 +315,7 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
 // The most expensive headers: gRPC reads a string from its beginning with each
 // frame. The time grows with the square of the allowed size, so the size is
 // what counts, and not the time, which depends on the machine.
-TEST_F(WireTest, AHeaderInFramesOfAFewBytesIsCutOffAfterAMegabyteAndAHalf) {
+TEST_F(WireTest, HeaderInTinyFramesIsRefusedAfterAMegabyteAndAHalf) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   std::signal(SIGPIPE, SIG_IGN);
   // The server sends nothing more on its own, and the acceptor has seen that.
@@ -364,7 +364,7 @@ TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
   EXPECT_THAT(controller_->log().Lines(), Not(HasSubstr("cut off")));
 }
 
-TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
+TEST_F(WireTest, DisconnectsAboveTheCallLimitOfAConnection) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   const std::string headers = CallHeaders();
@@ -379,7 +379,7 @@ TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
   ExpectServesOthers();
 }
 
-TEST_F(WireTest, CutsOffCallsThatAreBegunAndTakenBack) {
+TEST_F(WireTest, EndsConnectionsThatBeginAndResetCalls) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
   // Long before it has sent as many bytes as it may, with all that kernels
@@ -455,8 +455,8 @@ TEST_F(StrangersTest, CallsBegunAndTakenBackCostTheControllerNothing) {
   // Without a process of its own the port would have taken 1,000 MiB. The
   // strangers are in this process, too, and a sanitizer multiplies their
   // memory.
-  const size_t room = size_t{kBoundsMemory ? 64 : 512} << 20;
-  EXPECT_LT(MemoryOf("self", "VmRSS"), before + room);
+  const size_t growth = size_t{kBoundsMemory ? 64 : 512} << 20;
+  EXPECT_LT(MemoryOf("self", "VmRSS"), before + growth);
   EXPECT_TRUE(AskForRoots().ok());
   // On many cores it may be another process by now: beyond its bound it ends.
   // The bound is of its data; libraries and the program come on top.
@@ -514,7 +514,7 @@ std::vector<Attack> AttacksOnMemory() {
 }
 
 TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
-  // A connection may send a sixteenth of this, and is cut off, on a busy
+  // A connection may send a sixteenth of this, and is dropped, on a busy
   // machine late. The process has room for all that they send together.
   constexpr size_t kSent = size_t{2} << 20;
   host_.reset();
@@ -536,7 +536,7 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
     std::vector<std::thread> strangers;
     for (size_t i = 0; i < peers.size(); ++i) {
       strangers.emplace_back([&, i] {
-        // The kernels may notify a stranger that was cut off by refusing data.
+        // The kernels may notify a stranger that was dropped by refusing data.
         peers[i] = std::make_unique<RawConnection>(
             address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
             timeval{1, 0});
@@ -587,7 +587,7 @@ TEST_F(WireTest, RefusesAGigabyteInOneMessage) {
     void* tag = nullptr;
     bool good = false;
     ASSERT_TRUE(queue.Next(&tag, &good));
-    // Its connection was cut off, or gRPC had read the length before.
+    // Its connection was dropped, or gRPC had read the length before.
     EXPECT_THAT(status.error_code(),
                 testing::AnyOf(grpc::StatusCode::RESOURCE_EXHAUSTED,
                                grpc::StatusCode::UNAVAILABLE))

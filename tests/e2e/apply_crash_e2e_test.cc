@@ -157,7 +157,7 @@ class KilledHostTest : public testing::Test {
     }
     EXPECT_EQ(result.outcome(), ApplyResult::UNDONE) << result.DebugString();
     EXPECT_EQ(outcome.process.exit_status, 1);
-    EXPECT_THAT(result.error(), Tells("msg-step-cut-off"));
+    EXPECT_THAT(result.error(), Tells("msg-step-interrupted"));
     EXPECT_THAT(changed, IsEmpty());
     EXPECT_THAT(AuditedUndo(cluster_, result.apply_id()),
                 ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));

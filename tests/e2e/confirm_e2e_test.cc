@@ -46,7 +46,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   cluster.RunClusterctl({"confirm", id});
   EXPECT_TRUE(WaitUntil([&] {
     const Confirmation now = cluster.Show(id).confirmation();
-    return now.state() == Confirmation::CONFIRMED && now.untold().empty();
+    return now.state() == Confirmation::CONFIRMED && now.pending().empty();
   })) << cluster.ShowText(id);
   EXPECT_THAT(cluster.ShowText(id),
               AllOf(HasSubstr("CONFIRMED: 1 applied of 1 host"),
@@ -66,7 +66,7 @@ std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
 }
 
 // Through the shortest deadline that there is.
-TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
+TEST(ConfirmedChangeTest, RevertsWithoutConfirmationThoughClusterdWasKilled) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=128", "host:persistent=none",
                             "3:address=192.168.9.9"});
@@ -97,7 +97,7 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
     return SummaryOf(cluster, id) == "1 host; 1 rolled back; not confirmed";
   })) << SummaryOf(cluster, id);
   const ApplyReport shown = cluster.Show(id);
-  EXPECT_EQ(shown.confirmation().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(shown.confirmation().state(), Confirmation::REVERTING);
   EXPECT_EQ(shown.hosts(0).outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_TRUE(shown.hosts(0).not_confirmed());
   EXPECT_THAT(cluster.ShowText(id),

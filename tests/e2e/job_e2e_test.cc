@@ -223,7 +223,7 @@ class PythonJobE2eTest : public JobE2eTest {
   }
 };
 
-TEST_F(PythonJobE2eTest, IsToldWhichServerLacksWhichPackage) {
+TEST_F(PythonJobE2eTest, NamesTheServerAndTheMissingPackage) {
   Install("server0", "six", "1.16.0");
   const CheckOutcome lacking = cluster_.Check({"--job", Path("job.yaml")});
   EXPECT_EQ(lacking.process.exit_status, 1) << lacking.process.standard_error;

@@ -233,7 +233,7 @@ TEST_F(RotationE2eTest, HostsGoOverAlsoOneThatWasAwayWhenBothCounted) {
   EXPECT_EQ(StateOf(outcome.report, "roots-uniform"), PASS);
 }
 
-TEST_F(RotationE2eTest, HostThatWasAwayForAllOfItIsToldToJoinAgain) {
+TEST_F(RotationE2eTest, HostThatMissedTheRotationMustJoinAgain) {
   daemons_.pop_back();
   BothCount();
   GoOver();

@@ -125,7 +125,7 @@ TEST_F(CertificatesTest, OnlyTheControllersIsAServers) {
   }
 }
 
-TEST_F(CertificatesTest, FinishAPairThatWasCutOff) {
+TEST_F(CertificatesTest, FinishAnInterruptedPair) {
   ASSERT_EQ(Make("init").exit_status, 0);
   ASSERT_EQ(Make("host", {"node01"}).exit_status, 0);
   const std::string key = Read("node01.key");

@@ -91,12 +91,12 @@ void HoldSockets(int ready) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-  const size_t room = limit.rlim_cur > 2 * kDescriptorsKept
+  const size_t most = limit.rlim_cur > 2 * kDescriptorsKept
                           ? (limit.rlim_cur - kDescriptorsKept) / 2
                           : kDescriptorsKept;
   sockaddr_in address;
   const int listener = Listen(&address);
-  std::vector<std::pair<int, int>> held(std::min(kConnections, room), {-1, -1});
+  std::vector<std::pair<int, int>> held(std::min(kConnections, most), {-1, -1});
   bool full = false;
   for (size_t at = 0;; at = (at + 1) % held.size()) {
     auto& [ours, theirs] = held[at];
@@ -189,8 +189,8 @@ bool AllRun() {
 void WaitReady(int ready, int count) {
   while (count > 0 && must_end == 0 && AllRun()) {
     pollfd readable = {ready, POLLIN, 0};
-    char told;
-    if (poll(&readable, 1, 100) > 0 && read(ready, &told, 1) == 1) --count;
+    char byte;
+    if (poll(&readable, 1, 100) > 0 && read(ready, &byte, 1) == 1) --count;
   }
 }
 

@@ -327,7 +327,7 @@ TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
                "\n"))));
 }
 
-TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
+TEST(HookTest, TasksThatMayNotAskGetTheAnswerOfTheirProlog) {
   ProgramWorld world = WorldWith();
   world.script.hook.add_environment("MASTER_ADDR=10.0.0.1");
   EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, "");

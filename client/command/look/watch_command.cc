@@ -101,7 +101,7 @@ class WatchCommand final : public Command {
       out << OnOneLine(MessageJson(*now_)) << std::flush;
       return;
     }
-    if (session().look_at_terminal) terminal_ = session().look_at_terminal();
+    if (session().read_terminal) terminal_ = session().read_terminal();
     const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
     const Style style = StyleOf(&Terminal::out_is_terminal, terminal,
                                 session().environment, color_);

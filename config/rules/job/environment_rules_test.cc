@@ -173,7 +173,7 @@ TEST(CheckHcclEnvironmentTest, AlgorithmsByExecutorAreNoPlaceholder) {
 }
 
 // export HCCL_ALGO=level0:NA;level1:ring
-TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
+TEST(CheckHcclEnvironmentTest, TextThatTheShellDropsIsAWarning) {
   for (const auto effect :
        {EnvironmentVariable::SET, EnvironmentVariable::NOT_READ}) {
     TestCluster cluster;

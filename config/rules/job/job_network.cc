@@ -122,7 +122,7 @@ std::optional<uint32_t> RealPod(const HostView& host) {
   return pod;
 }
 
-bool IsUntold(const HostView& host) {
+bool HasNoPod(const HostView& host) {
   return absl::c_any_of(host.devices, [](const DeviceView& device) {
     const Missing::Reason why = device.facts->super_pod().missing().reason();
     return why == Missing::NOT_SUPPORTED || why == Missing::ABSENT;
@@ -236,7 +236,7 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
   if (network.need != Need::kNotKnown || (!unused && unusable == 0)) return;
   for (const auto& [host, what] : network.unknown) {
     // No tool of the host has a query for it.
-    if (what.words() == kSuperPod && IsUntold(*host)) continue;
+    if (what.words() == kSuperPod && HasNoPod(*host)) continue;
     report.Add(*host, "pod-not-known", what);
   }
 }

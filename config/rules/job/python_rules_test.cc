@@ -136,7 +136,7 @@ TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
                         "published=2.1.0"));
 }
 
-TEST(JobPythonTest, SaysWhichFoldersItDoesNotLookAt) {
+TEST(JobPythonTest, SaysWhichFoldersItDoesNotCheck) {
   TestCluster cluster = Needing("");
   EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
   cluster.SetInJob("PYTHONPATH", "/opt/a:/opt/b");

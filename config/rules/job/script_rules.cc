@@ -307,7 +307,7 @@ class ScriptJudge {
     // Beside another call one for machines without NPUs is right.
     if (!Has(Form("device-ids"))) {
       Warn("no-device-ids", kAll);
-    } else if (!Has(Form("told-ids"))) {
+    } else if (!Has(Form("given-ids"))) {
       unclear_.push_back(Worded("script-model-device"));
     }
     const bool has_sampler = Has(Form("sampler"));

@@ -133,7 +133,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
         each.state->waits() &&
         (also_waiting || IsOverdue(each.apply_id, *each.state));
     if (!each.state->unfinished() && !reverts) continue;
-    auto result = UndoCutOff(each.apply_id, *each.state, watch);
+    auto result = UndoUnfinished(each.apply_id, *each.state, watch);
     if (result.ok()) {
       results.push_back(*std::move(result));
     } else {

@@ -411,7 +411,7 @@ TEST(ApplierTest, RefusesToApplyUntilACrashIsUndone) {
   EXPECT_TRUE(Says(host.Apply("a2").status(), "apply a1 was cut off"));
   const ApplyResult recovered = OnlyOne(host.MakeApplier()->Recover());
   EXPECT_EQ(recovered.apply_id(), "a1");
-  EXPECT_EQ(recovered.error(), Say("msg-step-cut-off"));
+  EXPECT_EQ(recovered.error(), Say("msg-step-interrupted"));
   EXPECT_EQ(host.Apply("a2")->outcome(), ApplyResult::APPLIED);
   EXPECT_TRUE(host.MakeApplier()->Recover()->empty());
 }

@@ -122,7 +122,7 @@ TEST(JournalTest, DamageInAHeadThatJustFitsIsNoCut) {
   }
 }
 
-TEST(JournalTest, OpenCutsOffAHalfRecordAndGoesOnBehindTheGoodOnes) {
+TEST(JournalTest, OpenTruncatesAHalfRecordAndAppendsToTheGoodOnes) {
   Written written;
   {
     auto file = written.files.Open(kPath, OpenMode::kReadWrite);

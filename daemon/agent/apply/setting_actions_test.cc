@@ -166,7 +166,7 @@ std::vector<std::string> MapCommands(const Runner& test) {
   return pairs;
 }
 
-TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
+TEST(SetOnDeviceTest, ListsDifferencesOfAMapAndWhatBecomesZero) {
   Runner test;
   test.device(1).dscp = "3:2,46:2";
   test.PutConf(test.Conf() + "\ndscp_tc_1=3:2,46:2,\n");
@@ -432,7 +432,7 @@ TEST(RestoreTest, RestoringWhatIsAsItWasRunsNoSetCommand) {
   }
 }
 
-TEST(RestoreTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
+TEST(RestoreTest, RestoresAHalfWrittenHccnConfBeforeItRunsTheTool) {
   Runner test;
   const auto before = test.scenario->State();
   const auto saved = test.Saved(DeviceStep(1, kAddressSetting, "", ""));
@@ -553,7 +553,7 @@ TEST(RestoreTest, APolicyRouteIsBackIfTheToolTookIt) {
       ElementsAre(HasSubstr("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0")));
 }
 
-TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
+TEST(RestoreTest, DistinguishesAMissingRouteFromAnUnknownOne) {
   const std::string key = "route_address_172.16.0.0_netmask_255.255.0.0";
   const std::string gateway = "gateway_10.20.0.9";
   const std::string line = key + "=" + gateway;

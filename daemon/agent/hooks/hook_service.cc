@@ -28,7 +28,7 @@ constexpr size_t kMaxIdBytes = 256;
 // The controller's share of a hook's time; the rest is for this host itself.
 constexpr double kShareOfController = 0.6;
 // The observation's share of that rest; brake and drain have what remains.
-constexpr double kShareOfLook = 0.7;
+constexpr double kShareOfReading = 0.7;
 constexpr absl::Duration kDrainWait = absl::Seconds(2);
 constexpr absl::Duration kLeastBrakeWait = absl::Seconds(1);
 constexpr absl::Duration kRecheckWait = absl::Seconds(20);
@@ -314,7 +314,7 @@ JudgedHost HookService::JudgeJob(const Call& call, JobVerdict* verdict) {
 
 void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
                              JudgedHost* judged) {
-  const HostFacts facts = Look(call.Left() * kShareOfLook);
+  const HostFacts facts = Observe(call.Left() * kShareOfReading);
   const bool has_job =
       call.own != nullptr && call.kind.judges != HookJudges::kHost;
   JobSpec job = has_job ? OnThisHost(call.job, *call.own) : JobSpec();
@@ -405,14 +405,14 @@ absl::StatusOr<JobVerdict> HookService::AskController(const JobSpec& job,
           DeadlineWords("msg-hook-no-answer", absl::FormatDuration(wait)));
 }
 
-HostFacts HookService::Look(absl::Duration wait) {
+HostFacts HookService::Observe(absl::Duration wait) {
   std::optional<HostFacts> facts =
-      looks_.Do("", wait, [&] { return parts_.observe(wait); });
+      observations_.Do("", wait, [&] { return parts_.observe(wait); });
   if (facts) return *std::move(facts);
   HostFacts nothing;
   nothing.set_host(parts_.host);
   nothing.mutable_missing()->set_reason(Missing::TIMED_OUT);
-  SetDetail(Worded("fact-look-slow", absl::FormatDuration(wait)),
+  SetDetail(Worded("fact-read-slow", absl::FormatDuration(wait)),
             nothing.mutable_missing());
   return nothing;
 }

@@ -138,7 +138,7 @@ class HookServiceTest : public testing::Test {
   // Answers for job_.
   HookAnswer Answer(HookRequest request) {
     *request.mutable_job() = job_.SerializeAsString();
-    const auto answer = desk_.Answer(request, [this] { return gone_; });
+    const auto answer = service_.Answer(request, [this] { return gone_; });
     EXPECT_TRUE(answer.ok()) << answer.status();
     drainer_.Settle();
     return answer.value_or(HookAnswer());
@@ -161,14 +161,14 @@ class HookServiceTest : public testing::Test {
   }
   // Sets the waivers that the controller sent last.
   void Waive(const std::vector<std::string>& rules) {
-    HostWaivers told;
+    HostWaivers sent;
     for (const std::string& rule : rules) {
-      Waiver* const waiver = told.add_waivers();
+      Waiver* const waiver = sent.add_waivers();
       waiver->set_rule(rule);
       waiver->set_reason("known");
       waiver->set_until_ms(absl::ToUnixMillis(clock_.Now() + absl::Hours(1)));
     }
-    waivers_ = std::make_shared<const HostWaivers>(std::move(told));
+    waivers_ = std::make_shared<const HostWaivers>(std::move(sent));
   }
   // We drained the node for this rule.
   void IsDrainedFor(const std::string& rule) {
@@ -205,35 +205,36 @@ class HookServiceTest : public testing::Test {
   HostFacts facts_;
   Report report_;
   JobSpec job_ = OneServer("slurm:7.0");
-  std::function<void()> on_look_ = [] {};
+  std::function<void()> on_observe_ = [] {};
   std::shared_ptr<const HostWaivers> waivers_ =
       std::make_shared<const HostWaivers>();
-  std::atomic<int> looks_{0};
+  std::atomic<int> observations_{0};
   JobSpec judged_job_;
   bool judged_with_job_ = false;
   bool gone_ = false;
-  HookService desk_{{"node1",
-                     [this](absl::Duration) {
-                       ++looks_;
-                       on_look_();
-                       return facts_;
-                     },
-                     [this](const HostFacts&, const JobSpec* job) {
-                       judged_with_job_ = job != nullptr;
-                       if (job != nullptr) judged_job_ = *job;
-                       return report_;
-                     },
-                     [this] { return settings_; }, &controller_, &verdicts_,
-                     &drainer_, &clock_, &log_, [this] { return waivers_; }}};
+  HookService service_{{"node1",
+                        [this](absl::Duration) {
+                          ++observations_;
+                          on_observe_();
+                          return facts_;
+                        },
+                        [this](const HostFacts&, const JobSpec* job) {
+                          judged_with_job_ = job != nullptr;
+                          if (job != nullptr) judged_job_ = *job;
+                          return report_;
+                        },
+                        [this] { return settings_; }, &controller_, &verdicts_,
+                        &drainer_, &clock_, &log_,
+                        [this] { return waivers_; }}};
 };
 
-TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
+TEST_F(HookServiceTest, AllowsByTheControllersVerdictWithoutReadingTheHost) {
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), VerdictOld(0));
   EXPECT_THAT(answer.let_through(), IsEmpty());
   EXPECT_THAT(answer.environment(), Contains("HCCL_IF_IP=10.0.0.1"));
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(observations_, 0);
   EXPECT_EQ(controller_.max_age_ms, 10000u);
   EXPECT_THAT(log_.Lines(),
               HasSubstr("job \"slurm:7.0\": allow; " + VerdictOld(0)));
@@ -243,12 +244,12 @@ TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
   EXPECT_EQ(controller_.max_age_ms, 0u);
 }
 
-TEST_F(HookServiceTest, LooksItselfWhereTheControllerCouldNotTell) {
+TEST_F(HookServiceTest, ReadsTheHostIfTheControllerDoesNotKnow) {
   controller_.verdict.mutable_hosts(0)->set_state(UNKNOWN);
   Finds("link", FAIL, {3});
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(observations_, 1);
   EXPECT_THAT(answer.basis(), HasSubstr("and the kept verdict"));
 }
 
@@ -450,7 +451,7 @@ TEST_F(HookServiceTest, BelievesNoVerdictAboutAnotherJob) {
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.basis(), kAlone);
   EXPECT_THAT(answer.let_through(), Contains(HasSubstr("of another job")));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(observations_, 1);
 }
 
 TEST_F(HookServiceTest, SparesAJobThatOptsOutAndSaysWho) {
@@ -535,14 +536,14 @@ TEST_F(HookServiceTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
 
 TEST_F(HookServiceTest, EpilogGivesTheLastProcessesAMoment) {
   Finds("device-idle", FAIL, {0});
-  on_look_ = [this] {
-    if (looks_ == 3) report_.clear_rules();
+  on_observe_ = [this] {
+    if (observations_ == 3) report_.clear_rules();
   };
   EXPECT_EQ(Answer(HOOK_SLURM_EPILOG).decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(looks_, 3);
+  EXPECT_EQ(observations_, 3);
   // Devices that stay busy.
   Finds("device-idle", FAIL, {0});
-  on_look_ = [] {};
+  on_observe_ = [] {};
   const absl::Time begin = clock_.Now();
   const HookAnswer busy = Answer(HOOK_SLURM_EPILOG);
   EXPECT_EQ(busy.decision(), HookAnswer::REFUSE_AND_DRAIN);
@@ -562,7 +563,7 @@ TEST_F(HookServiceTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
               ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_IP=10.0.0.1",
                           "MASTER_ADDR=10.0.0.1", "NNODES=1", "NODE_RANK=0"));
   EXPECT_EQ(controller_.asked, 1);
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(observations_, 0);
 }
 
 TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
@@ -583,15 +584,15 @@ TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
     prologs.emplace_back([this, i, prolog_of, &allowed, &begun] {
       const HookRequest request = prolog_of(i, kMaxHookWait);
       ++begun;
-      const auto answer = desk_.Answer(request, [] { return false; });
+      const auto answer = service_.Answer(request, [] { return false; });
       if (answer.ok() && answer->decision() == HookAnswer::ALLOW) ++allowed;
     });
   }
   EXPECT_TRUE(WaitUntil([&] { return begun == 64 && controller_.asked > 0; }));
   // This one comes while the question is open: it waits for the others' answer,
   // times out, and asks nothing itself.
-  const auto impatient =
-      desk_.Answer(prolog_of(64, absl::Milliseconds(1)), [] { return false; });
+  const auto impatient = service_.Answer(prolog_of(64, absl::Milliseconds(1)),
+                                         [] { return false; });
   EXPECT_TRUE(impatient.ok()) << impatient.status();
   EXPECT_THAT(impatient.value_or(HookAnswer()).let_through(),
               Contains(HasSubstr("no answer in")));
@@ -610,16 +611,17 @@ TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
   job.mutable_servers(0)->set_device_count(4'000'000'000);
   *request.mutable_job() = job.SerializeAsString();
   const absl::Status status =
-      desk_.Answer(request, [] { return false; }).status();
+      service_.Answer(request, [] { return false; }).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status, AllOf(HasText("kind 99"), HasText("job id of 9999 bytes"),
                             HasText("4000000000 devices, expected "),
                             HasText("\"../etc\""), HasText("\"n[1-9]\"")));
   // The kind of the hook that asks the controller is not valid here.
   EXPECT_FALSE(
-      desk_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; }).ok());
+      service_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; })
+          .ok());
   *request.mutable_job() = "\x12\xff";
-  EXPECT_EQ(desk_.Answer(request, [] { return false; }).status().code(),
+  EXPECT_EQ(service_.Answer(request, [] { return false; }).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -662,7 +664,7 @@ TEST_F(HookServiceTest,
 }
 
 TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
-  HookService desk(
+  HookService service(
       {"node1", [this](absl::Duration) { return facts_; },
        [this](const HostFacts&, const JobSpec*) { return report_; },
        [this] { return settings_; }, &controller_, &verdicts_, &drainer_,
@@ -671,7 +673,7 @@ TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
   Finds("link", FAIL, {3});
   HookRequest request = Request(HOOK_PBS);
   *request.mutable_job() = job_.SerializeAsString();
-  const auto answer = desk.Answer(request, [] { return false; }).value();
+  const auto answer = service.Answer(request, [] { return false; }).value();
   EXPECT_THAT(answer.let_through(),
               Contains(HasSubstr("waivers are not known")));
 }

@@ -208,7 +208,7 @@ TEST_F(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
   EXPECT_THAT(served.log().Lines(), HasSubstr("more calls at once"));
 }
 
-TEST_F(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
+TEST_F(ConnectionAcceptorTest, DisconnectsPeersThatSendMoreThanAHandshake) {
   options_.bytes = {1000, 0};
   Served served(options_);
   RawClient peer(served.acceptor().port());
@@ -225,7 +225,7 @@ TEST_F(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
 }
 
 // HTTP/2 windows do not bound endless headers.
-TEST_F(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
+TEST_F(ConnectionAcceptorTest, DisconnectsPeersThatSendMuchUnanswered) {
   options_.unanswered = 64 << 10;
   Served served(options_);
   RawClient peer(served.acceptor().port());

@@ -43,38 +43,38 @@ PendingChange::PendingChange(ApplyReport report,
                                confirmation_.within_ms()))) {
   saved_ = KeptBytes(confirmation_);
   caller_.set_who(confirmation_.confirmed_by());
-  const auto& untold = confirmation_.untold();
+  const auto& pending = confirmation_.pending();
   const bool confirmed = confirmation_.state() == Confirmation::CONFIRMED;
   for (const ApplyResult& host : head_.hosts()) {
     HostState& state = hosts_[host.host()];
     state.unknown = host.outcome() == ApplyResult::LOST;
     state.gone = host.not_confirmed();
     if (host.reverts_in_ms() == 0) continue;
-    state.told = confirmed && !absl::c_linear_search(untold, host.host());
-    state.waits = !state.told && host.outcome() == ApplyResult::APPLIED;
+    state.notified = confirmed && !absl::c_linear_search(pending, host.host());
+    state.waits = !state.notified && host.outcome() == ApplyResult::APPLIED;
   }
 }
 
-void PendingChange::LookSoon() {
+void PendingChange::WorkSoon() {
   gate_.RunSoon(
       parts_.pool, parts_.scheduler,
-      [self = shared_from_this()] { self->Look(); }, WorkerPool::Place::kFirst);
+      [self = shared_from_this()] { self->Work(); }, WorkerPool::Place::kFirst);
 }
 
-void PendingChange::Look() {
+void PendingChange::Work() {
   std::shared_ptr<FactRun> check;
   std::vector<std::string> to_tell;
   std::vector<Answered> answered;
   Confirmation now;
   bool over = false;
   {
-    const absl::MutexLock one_at_a_time(&looking_);
+    const absl::MutexLock one_at_a_time(&working_);
     bool changed = false;
     {
       absl::MutexLock lock(&mutex_);
       if (over_) return;
       StepLocked();
-      to_tell = TakeUntoldLocked();
+      to_tell = TakePendingHostsLocked();
       check = TakeCheckLocked();
       over = over_ = IsOverLocked();
       if (over) parts_.scheduler->Cancel(timer_);
@@ -97,8 +97,8 @@ void PendingChange::Look() {
     if (over_) return;
     parts_.scheduler->Cancel(timer_);
     timer_ = parts_.scheduler->RunAfter(
-        kPendingLook,
-        gate_.Wrap([self = shared_from_this()] { self->LookSoon(); }));
+        kPendingRound,
+        gate_.Wrap([self = shared_from_this()] { self->WorkSoon(); }));
     return;
   }
   parts_.log->Notice(ChangeText(head_), ": ", EndOfConfirmation(now));
@@ -127,12 +127,12 @@ void PendingChange::StepLocked() {
                       [](const auto& host) { return IsOpen(host.second); });
   if (confirmation_.state() == Confirmation::PENDING && (late || all_gone) &&
       extends_by_ == absl::ZeroDuration()) {
-    confirmation_.set_state(Confirmation::GOES_BACK);
+    confirmation_.set_state(Confirmation::REVERTING);
   }
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
-  confirmation_.clear_untold();
+  confirmation_.clear_pending();
   for (const auto& [name, host] : hosts_) {
-    if (host.waits || host.gone || host.unknown) confirmation_.add_untold(name);
+    if (IsOpen(host) || host.gone) confirmation_.add_pending(name);
   }
   confirmation_.set_deadlines_passed(now >= last_deadline_);
 }
@@ -144,18 +144,18 @@ bool PendingChange::IsOverLocked() const {
                         absl::c_any_of(hosts_, [](const auto& host) {
                           return host.second.unknown;
                         });
-  return !may_come && UntoldLocked().empty() && !AnyAskedLocked();
+  return !may_come && PendingHostsLocked().empty() && !AnyAskedLocked();
 }
 
-std::vector<std::string> PendingChange::UntoldLocked() const {
-  std::vector<std::string> untold;
+std::vector<std::string> PendingChange::PendingHostsLocked() const {
+  std::vector<std::string> pending;
   for (const auto& [name, host] : hosts_) {
-    if (host.waits) untold.push_back(name);
+    if (host.waits) pending.push_back(name);
   }
-  return untold;
+  return pending;
 }
 
-std::vector<std::string> PendingChange::TakeUntoldLocked() {
+std::vector<std::string> PendingChange::TakePendingHostsLocked() {
   std::vector<std::string> taken;
   if (confirmation_.state() != Confirmation::CONFIRMED) return taken;
   for (auto& [name, host] : hosts_) {
@@ -172,7 +172,7 @@ std::vector<std::string> PendingChange::TakeUntoldLocked() {
 
 std::vector<std::string> PendingChange::AwayLocked() const {
   std::vector<std::string> away;
-  for (const std::string& host : UntoldLocked()) {
+  for (const std::string& host : PendingHostsLocked()) {
     if (!parts_.hosts->IsAttached(host)) away.push_back(host);
   }
   return away;
@@ -225,7 +225,7 @@ std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
   order->run_id = NewRunId();
   order->actor = ControllerActor(head_.cluster());
   order->spec = parts_.spec->spec();
-  order->hosts = UntoldLocked();
+  order->hosts = PendingHostsLocked();
   if (order->hosts.empty()) return nullptr;
   if (plan_ != nullptr && !plan_->hosts().empty()) {
     order->network_namespace = plan_->hosts(0).network_namespace();
@@ -256,7 +256,7 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
     if (check_id_ != order->run_id) return;  // Superseded by another check.
     check_ = nullptr;
     // A host that came meanwhile was not asked, so check all again.
-    const bool of_all = order->hosts == UntoldLocked();
+    const bool of_all = order->hosts == PendingHostsLocked();
     const bool passed = of_all && wrong.words().empty();
     // Keep the first and the passing check; others would fill the history.
     keep = passed || confirmation_.check_run_id().empty();
@@ -282,7 +282,7 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
     parts_.log->Warning(ChangeText(head_), ": not confirmed, check ",
                         order->run_id, ": ", ValueText(wrong));
   }
-  Look();
+  Work();
 }
 
 void PendingChange::Tell(const std::vector<std::string>& hosts,
@@ -307,13 +307,13 @@ void PendingChange::Tell(const std::vector<std::string>& hosts,
         std::move(task),
         gate_.Wrap([self = shared_from_this(), host,
                     extend_by](const absl::StatusOr<TaskResult>& answer) {
-          self->OnTold(host, extend_by, answer);
+          self->OnAnswer(host, extend_by, answer);
         }));
   }
 }
 
-void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
-                           const absl::StatusOr<TaskResult>& answer) {
+void PendingChange::OnAnswer(const std::string& host, absl::Duration extend_by,
+                             const absl::StatusOr<TaskResult>& answer) {
   const bool done = answer.ok() && answer->has_apply() &&
                     answer->apply().apply_id() == head_.apply_id() &&
                     answer->apply().outcome() == ApplyResult::APPLIED;
@@ -332,9 +332,9 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
     is_news = !done && ValueText(state.why_not) != ValueText(why_not);
     state.why_not = why_not;
     state.refused = !done;
-    if (!done) state.not_before = parts_.scheduler->Now() + kPendingLook;
+    if (!done) state.not_before = parts_.scheduler->Now() + kPendingRound;
     if (done && extend_by == absl::ZeroDuration()) {
-      state.told = true;
+      state.notified = true;
       state.waits = false;
     }
     all = !AnyAskedLocked();
@@ -347,7 +347,7 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
   }
   if (!all) return;
   if (extend_by > absl::ZeroDuration()) EndExtend();
-  LookSoon();
+  WorkSoon();
 }
 
 void PendingChange::EndExtend() {
@@ -398,7 +398,7 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
       answered = nullptr;
     }
   }
-  if (answered == nullptr) return Look();
+  if (answered == nullptr) return Work();
   answered(PreconditionWords("msg-change-deadline-passed", ChangeWords(head_)));
 }
 
@@ -412,7 +412,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
     absl::MutexLock lock(&mutex_);
     const absl::Duration within =
         absl::Milliseconds(confirmation_.within_ms()) + by;
-    hosts = UntoldLocked();
+    hosts = PendingHostsLocked();
     const std::vector<std::string> away = AwayLocked();
     const bool late = parts_.scheduler->Now() >=
                       absl::FromUnixMillis(confirmation_.deadline_ms());
@@ -455,7 +455,7 @@ Confirmation PendingChange::GiveUp() {
     absl::MutexLock lock(&mutex_);
     over_ = true;
     // Even a confirmed one, so that the next controller does not confirm it.
-    confirmation_.set_state(Confirmation::GOES_BACK);
+    confirmation_.set_state(Confirmation::REVERTING);
     answered.swap(waiting_);
     now = NowLocked();
   }
@@ -466,7 +466,7 @@ Confirmation PendingChange::GiveUp() {
 
 bool PendingChange::BeginWaitLocked(HostState* state) {
   // Leave out a host that has reverted: it could fail every check.
-  if (state->told || state->waits || state->gone) return false;
+  if (state->notified || state->waits || state->gone) return false;
   state->waits = true;
   if (confirmation_.state() == Confirmation::PENDING) {
     // The check that passed did not ask this host.
@@ -518,7 +518,7 @@ void PendingChange::OnPastApplies(const std::string& host,
       state.gone |= result.not_confirmed();
       state.waits = false;
     }
-    if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
+    if (past.waits_for_confirmation() == head_.apply_id() && !state.notified) {
       news |= BeginWaitLocked(&state);
       if (!had_waited) {
         TakeDeadlineLocked(host, parts_.scheduler->Now() +
@@ -535,7 +535,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     }
   }
   if (without_it != nullptr) without_it->Cancel();
-  if (news) LookSoon();
+  if (news) WorkSoon();
 }
 
 void PendingChange::Stop() {

@@ -207,15 +207,15 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
             Say("hub-and", applied, Worded("hub-to-be-confirmed")));
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
             Say("hub-and", applied, Worded("apply-confirmed", "bob")));
-  report.mutable_confirmation()->add_untold("node07");
+  report.mutable_confirmation()->add_pending("node07");
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
             Say("hub-and", applied,
-                Worded("apply-confirmed-untold", "bob", "node07")));
-  EXPECT_EQ(summary(Confirmation::GOES_BACK),
+                Worded("apply-confirmed-partly", "bob", "node07")));
+  EXPECT_EQ(summary(Confirmation::REVERTING),
             Say("hub-and", applied, Worded("hub-not-confirmed-reverts")));
   EXPECT_EQ(summary(Confirmation::NOT_NEEDED), ValueText(applied));
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(summary(Confirmation::GOES_BACK),
+  EXPECT_THAT(summary(Confirmation::REVERTING),
               EndsWith(Say("hub-and", "", Worded("hub-not-confirmed"))));
 }
 
@@ -231,7 +231,7 @@ TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {
   EXPECT_EQ(outcome(), "succeeded");
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
   EXPECT_EQ(outcome(), "confirmed");
-  report.mutable_confirmation()->add_untold("server1");
+  report.mutable_confirmation()->add_pending("server1");
   EXPECT_EQ(outcome(), "not confirmed everywhere");
   report.mutable_hosts(1)->set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(outcome(), "partly rolled back");

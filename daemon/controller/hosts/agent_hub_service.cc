@@ -386,7 +386,7 @@ class HostStream final
     AuditHead head = NewAuditHeadLocked();
     if (head.sequence() > 0) {
       *write_.mutable_audit_head() = head;
-      told_head_ = std::move(head);
+      sent_head_ = std::move(head);
     }
     return &write_;
   }
@@ -399,7 +399,7 @@ class HostStream final
   AuditHead NewAuditHeadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (parts_.audit == nullptr) return {};
     const AuditHead head = parts_.audit->head_to_tell();
-    return head.sha256() == told_head_.sha256() ? AuditHead() : head;
+    return head.sha256() == sent_head_.sha256() ? AuditHead() : head;
   }
 
   // Sends the audit head to a host that has had no task for long.
@@ -433,7 +433,7 @@ class HostStream final
 
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  AuditHead told_head_ ABSL_GUARDED_BY(mutex_);  // On this stream.
+  AuditHead sent_head_ ABSL_GUARDED_BY(mutex_);  // On this stream.
   // Set from the hello to the end; writes begin with it.
   std::optional<AttachedHosts::SessionId> session_ ABSL_GUARDED_BY(mutex_);
   int open_questions_ ABSL_GUARDED_BY(mutex_) = 0;

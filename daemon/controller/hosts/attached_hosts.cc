@@ -69,7 +69,7 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
   return result;
 }
 
-constexpr int kMaxAwayTold = 20;
+constexpr int kMaxAwayListed = 20;
 // Hosts processed under one lock, for which all messages of hosts wait.
 constexpr size_t kAtOnce = 64;
 
@@ -515,7 +515,7 @@ void AttachedHosts::CountHosts(const ClusterSpec& spec, ClusterNow* now) {
   now->set_hosts_in_maintenance(static_cast<uint32_t>(
       HostsInMaintenance(spec, scheduler_->Now()).size()));
   for (size_t i = 0; i < attached.size(); ++i) {
-    if (attached[i] || now->away_size() == kMaxAwayTold) continue;
+    if (attached[i] || now->away_size() == kMaxAwayListed) continue;
     now->add_away(spec.servers(static_cast<int>(i)).host());
   }
 }

@@ -491,15 +491,15 @@ void JobChecks::Tell(const Calls& calls, const absl::StatusOr<Result>& result) {
 }
 
 void JobChecks::NoteProgress(const Run& run) const {
-  std::vector<std::function<void()>> told;
+  std::vector<std::function<void()>> notified;
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, call] : run.calls) {
       // Hosts get only the end.
-      if (call.host.empty()) told.push_back(call.caller.on_progress);
+      if (call.host.empty()) notified.push_back(call.caller.on_progress);
     }
   }
-  for (const auto& tell : told) tell();
+  for (const auto& tell : notified) tell();
 }
 
 void JobChecks::Leave(CallId call) {

@@ -33,12 +33,12 @@ class JobChecksTest : public testing::Test {
  protected:
   void Start(const JobChecksLimits& limits = {}) {
     history_ = OpenStore(NewStateFolder(), {});
-    const std::string path = absl::StrCat(testing::TempDir(), "/desk.yaml");
+    const std::string path = absl::StrCat(testing::TempDir(), "/checks.yaml");
     std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
     spec_ = SpecHolder::Open(path, "test", &scheduler_).value();
     const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
                                 &pool_,      &log_,          &hosts_};
-    desk_ = std::make_unique<JobChecks>(
+    checks_ = std::make_unique<JobChecks>(
         parts, &running_,
         [this] {
           ++signed_;
@@ -51,7 +51,7 @@ class JobChecksTest : public testing::Test {
         limits);
   }
   ~JobChecksTest() override {
-    if (desk_ != nullptr) desk_->Stop();
+    if (checks_ != nullptr) checks_->Stop();
     pool_.Drain();
   }
 
@@ -70,8 +70,8 @@ class JobChecksTest : public testing::Test {
     Ask(std::move(question), host);
   }
   void Ask(JobQuestion question, const std::string& host) {
-    desk_->AskAs(host, std::move(question),
-                 [this](JobAnswer answer) { answers_.push_back(answer); });
+    checks_->AskAs(host, std::move(question),
+                   [this](JobAnswer answer) { answers_.push_back(answer); });
   }
   int CodeOf(size_t answer) { return answers_.at(answer).error().code(); }
 
@@ -141,7 +141,7 @@ class JobChecksTest : public testing::Test {
   std::vector<JobAnswer> answers_;
   std::vector<std::shared_ptr<TaskLink>> links_;
   std::vector<AttachedHosts::SessionId> sessions_;
-  std::unique_ptr<JobChecks> desk_;
+  std::unique_ptr<JobChecks> checks_;
 };
 
 TEST_F(JobChecksTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
@@ -209,7 +209,7 @@ TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
   EXPECT_EQ(signed_, 5);
 }
 
-TEST_F(JobChecksTest, HostThatWaitsTooLongForATurnIsTold) {
+TEST_F(JobChecksTest, HostThatWaitsTooLongGetsAnAnswer) {
   JobChecksLimits limits;
   limits.at_once = 0;
   Start(limits);
@@ -219,7 +219,7 @@ TEST_F(JobChecksTest, HostThatWaitsTooLongForATurnIsTold) {
   Ask(Job("b"));
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
-  desk_->Stop();
+  checks_->Stop();
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kUnavailable));
   Ask(Job("c"));
@@ -282,12 +282,12 @@ TEST_F(JobChecksTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
     job.add_servers()->set_host("server1");
     Ask(job);
   }
-  const JobChecks::CallId call = desk_->NewCall();
+  const JobChecks::CallId call = checks_->NewCall();
   JobAsk ask;
   ask.job.add_servers()->set_host("server1");
-  desk_->Ask(call, ask, {[] {}, [](const auto&) {}});
-  EXPECT_EQ(desk_->ProgressOf(call).place(), 0u) << "has begun";
-  desk_->Leave(call);
+  checks_->Ask(call, ask, {[] {}, [](const auto&) {}});
+  EXPECT_EQ(checks_->ProgressOf(call).place(), 0u) << "has begun";
+  checks_->Leave(call);
 }
 
 TEST_F(JobChecksTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
@@ -306,10 +306,10 @@ TEST_F(JobChecksTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
     JobAsk ask;
     ask.job = Job(id);
     ask.actor = actor;
-    calls.push_back(desk_->NewCall());
-    desk_->Ask(calls.back(), ask,
-               {[] {}, [&](const auto& end) { refused = end.status(); }});
-    return desk_->ProgressOf(calls.back()).place();
+    calls.push_back(checks_->NewCall());
+    checks_->Ask(calls.back(), ask,
+                 {[] {}, [&](const auto& end) { refused = end.status(); }});
+    return checks_->ProgressOf(calls.back()).place();
   };
   EXPECT_EQ(ask_as("ann", "a"), 0u);
   EXPECT_EQ(ask_as("ann", "b"), 1u) << "the second of hers waits";
@@ -318,26 +318,26 @@ TEST_F(JobChecksTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
   ask_as("ann", "d");
   EXPECT_THAT(refused.message(), HasSubstr("3 calls of ann"));
   EXPECT_EQ(ask_as("bob", "e"), 0u) << "what waits of hers holds up nobody";
-  for (const JobChecks::CallId call : calls) desk_->Leave(call);
+  for (const JobChecks::CallId call : calls) checks_->Leave(call);
 }
 
 TEST_F(JobChecksTest, RunOfAUserWhoLeavesEnds) {
   JobChecksLimits limits;
   limits.at_once = 0;
   Start(limits);
-  const JobChecks::CallId call = desk_->NewCall();
+  const JobChecks::CallId call = checks_->NewCall();
   JobAsk ask;
   ask.job = Job("a");
   ask.actor = "ann";
   bool ended = false;
   JobChecks::Caller caller;
   caller.on_end = [&ended](const auto&) { ended = true; };
-  desk_->Ask(call, ask, caller);
-  EXPECT_EQ(desk_->ProgressOf(call).place(), 1u);
-  EXPECT_EQ(desk_->ProgressOf(call).pending(), 1u);
-  desk_->Leave(call);
-  EXPECT_EQ(desk_->ProgressOf(call).place(), 0u);
-  desk_->Stop();
+  checks_->Ask(call, ask, caller);
+  EXPECT_EQ(checks_->ProgressOf(call).place(), 1u);
+  EXPECT_EQ(checks_->ProgressOf(call).pending(), 1u);
+  checks_->Leave(call);
+  EXPECT_EQ(checks_->ProgressOf(call).place(), 0u);
+  checks_->Stop();
   EXPECT_FALSE(ended);
 }
 
@@ -427,12 +427,12 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   ask.max_age = absl::Minutes(1);
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(1, 0, 0));
-  const JobChecks::CallId first = desk_->NewCall();
-  desk_->Ask(first, ask, {[] {}, [](const auto&) {}});
+  const JobChecks::CallId first = checks_->NewCall();
+  checks_->Ask(first, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1));
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(1));
-  desk_->Leave(first);
+  checks_->Leave(first);
   // A complete result answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
@@ -443,10 +443,10 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   pool_.Drain();
   ASSERT_THAT(answers_, SizeIs(3));
   ask.job.set_id("b");
-  const JobChecks::CallId second = desk_->NewCall();
-  desk_->Ask(second, ask, {[] {}, [](const auto&) {}});
+  const JobChecks::CallId second = checks_->NewCall();
+  checks_->Ask(second, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 2));
-  desk_->Leave(second);
+  checks_->Leave(second);
 }
 
 TEST_F(JobChecksTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {

@@ -114,7 +114,7 @@ class NewsSender {
   };
 
   // Gives it news; adds a lane that this begins to `begun`, for TellSoon.
-  void GiveLocked(const Notifier& to, const NotifiedPtr& told,
+  void GiveLocked(const Notifier& to, const NotifiedPtr& note,
                   std::vector<std::string>* begun)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -123,7 +123,7 @@ class NewsSender {
   // Sends once its notifier is free for the lane.
   void TellSoon(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndTurn(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
-  void LogResult(const Notifier& to, const Notified& told,
+  void LogResult(const Notifier& to, const Notified& note,
                  const absl::StatusOr<std::string>& result) const;
 
   Scheduler* const scheduler_;

@@ -181,7 +181,7 @@ TEST_F(NewsSenderTest, AnotherStatusIsLoggedAndNotTriedAgain) {
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
-TEST_F(NewsSenderTest, WhatIsAwayForLongIsToldWhenItIsBack) {
+TEST_F(NewsSenderTest, NotifierAwayForLongGetsTheNewsOnItsReturn) {
   const Program program("75 75 75 75 75 0");
   Send(program.spec(), FailNews());
   for (const int seconds : {5, 30, 120, 120, 120}) {
@@ -247,7 +247,7 @@ TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
                    "0123456789abcdef): notified /bin/sh"));
 }
 
-TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
+TEST_F(NewsSenderTest, SendsTheNewestOfWaitingNews) {
   const Program program("75 0");
   Send(program.spec(), FailNews("0000000000000001"));
   ASSERT_TRUE(scheduler_.WaitForPending(1));
@@ -262,7 +262,7 @@ TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
                                       "notify"));
 }
 
-TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
+TEST_F(NewsSenderTest, CorrectedNotifierAloneGetsTheUnsentNews) {
   const Program wrong("75");
   const Program right("0");
   const Program other("0");
@@ -289,7 +289,7 @@ TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
   EXPECT_THAT(wrong.runs(), SizeIs(1));
 }
 
-TEST_F(NewsSenderTest, ANotifierThatIsBeingToldWhenItGoesIsNotAskedAgain) {
+TEST_F(NewsSenderTest, NotifierRemovedWhileItRunsIsNotRunAgain) {
   const Program silent("wait");
   const Program right("0");
   Send(silent.spec(), FailNews());

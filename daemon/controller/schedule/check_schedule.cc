@@ -20,12 +20,12 @@
 namespace clusterd {
 namespace {
 
-constexpr int kToldAtSight = 3;
+constexpr int kSentAtSight = 3;
 
 // Leaves most of the hosts' time to manual checks.
 constexpr size_t kAtOnce = 2;
-constexpr absl::Duration kMayNotBeTold = absl::Minutes(10);
-// Checks recalled at a restart, more than begin within kMayNotBeTold; and how
+constexpr absl::Duration kMayBePending = absl::Minutes(10);
+// Checks recalled at a restart, more than begin within kMayBePending; and how
 // many earlier reports, which may be large, are read for the sent state.
 constexpr size_t kRecalled = 32;
 constexpr size_t kMostRead = 8;
@@ -51,9 +51,9 @@ Verdicts VerdictsOfFailure(const std::string& rule, bool fails) {
   return {state, absl::c_linear_search(NetworkRules(), rule) ? PASS : state};
 }
 
-ScheduleLook KeptLook(const Report& report) {
-  const absl::Time began = absl::FromUnixMillis(report.started_at_ms());
-  return LookOf(report, began, began + absl::Milliseconds(report.elapsed_ms()));
+CheckRound KeptRound(const Report& report) {
+  const absl::Time at = absl::FromUnixMillis(report.started_at_ms());
+  return RoundOf(report, at, at + absl::Milliseconds(report.elapsed_ms()));
 }
 
 }  // namespace
@@ -84,27 +84,27 @@ Verdicts VerdictsOf(const Report& report) {
 
 News VerdictWatch::See(const Verdicts& seen, absl::Time began,
                        absl::Time ended) {
-  if (seen.all == told_.all) {
-    told_ = seen;
+  if (seen.all == sent_.all) {
+    sent_ = seen;
     in_a_row_ = 0;
     if (seen_better_) seen_at_ = absl::InfinitePast();
     return News::kNone;
   }
-  const bool network_alone = seen.without_network == told_.without_network;
+  const bool network_alone = seen.without_network == sent_.without_network;
   const bool twice = began >= seen_at_ && began - seen_at_ <= kSeenTwiceWithin;
-  if (network_alone && !twice && ++in_a_row_ < kToldAtSight) {
+  if (network_alone && !twice && ++in_a_row_ < kSentAtSight) {
     seen_at_ = ended;
-    seen_better_ = WorseState(seen.all, told_.all) == told_.all;
-    return News::kLookAgain;
+    seen_better_ = WorseState(seen.all, sent_.all) == sent_.all;
+    return News::kCheckAgain;
   }
-  told_ = seen;
+  sent_ = seen;
   in_a_row_ = 0;
   seen_at_ = absl::InfinitePast();
   return News::kTell;
 }
 
-ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended) {
-  ScheduleLook look = {VerdictsOf(report), {}, {}, began, ended};
+CheckRound RoundOf(const Report& report, absl::Time began, absl::Time ended) {
+  CheckRound round = {VerdictsOf(report), {}, {}, began, ended};
   for (const RuleResult& result : report.rules()) {
     for (const Finding& finding : result.findings()) {
       const State state = KnownState(finding.state());
@@ -112,48 +112,48 @@ ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended) {
       const bool is_silence =
           state == UNKNOWN && result.rule() == "host-identity";
       Failures& list =
-          state == FAIL || is_silence ? look.failing : look.unjudged;
+          state == FAIL || is_silence ? round.failing : round.unjudged;
       if (finding.subjects().empty()) list.emplace(result.rule(), "");
       for (const Subject& subject : finding.subjects()) {
         list.emplace(result.rule(), subject.host());
-        if (is_silence) look.unjudged.emplace("", subject.host());
+        if (is_silence) round.unjudged.emplace("", subject.host());
       }
     }
   }
-  return look;
+  return round;
 }
 
-News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
-  News news = verdict_.See(look.verdicts, look.began, look.ended);
+News ReportWatch::See(const CheckRound& round, NewFailures* started) {
+  News news = verdict_.See(round.verdicts, round.began, round.ended);
   NewFailures found;
-  for (const auto& failure : look.failing) {
-    if (failures_[failure].told() != PASS) continue;
+  for (const auto& failure : round.failing) {
+    if (failures_[failure].sent() != PASS) continue;
     std::vector<std::string>& hosts = found[failure.first];
     if (!failure.second.empty()) hosts.push_back(failure.second);
   }
   for (auto it = failures_.begin(); it != failures_.end();) {
     auto& [failure, watch] = *it;
-    const bool fails = look.failing.count(failure) > 0;
-    const bool is_judged = look.unjudged.count(failure) == 0 &&
-                           look.unjudged.count({"", failure.second}) == 0;
+    const bool fails = round.failing.count(failure) > 0;
+    const bool is_judged = round.unjudged.count(failure) == 0 &&
+                           round.unjudged.count({"", failure.second}) == 0;
     if (fails || is_judged) {
       const News own = watch.See(VerdictsOfFailure(failure.first, fails),
-                                 look.began, look.ended);
+                                 round.began, round.ended);
       // A fix is not news, but needs a second check to confirm it, too.
-      if (fails || own == News::kLookAgain) news = std::max(news, own);
+      if (fails || own == News::kCheckAgain) news = std::max(news, own);
     }
-    it = !fails && watch.IsQuiet(look.began) ? failures_.erase(it)
-                                             : std::next(it);
+    it = !fails && watch.IsQuiet(round.began) ? failures_.erase(it)
+                                              : std::next(it);
   }
-  if (news == News::kTell) MarkTold(look);
+  if (news == News::kTell) MarkSent(round);
   in_doubt_ &= news != News::kTell;
   if (news == News::kTell && started != nullptr) *started = std::move(found);
   return news;
 }
 
-void ReportWatch::MarkTold(const ScheduleLook& look) {
-  verdict_ = VerdictWatch(look.verdicts);
-  for (const auto& failure : look.failing) {
+void ReportWatch::MarkSent(const CheckRound& round) {
+  verdict_ = VerdictWatch(round.verdicts);
+  for (const auto& failure : round.failing) {
     failures_[failure] = VerdictWatch(VerdictsOfFailure(failure.first, true));
   }
 }
@@ -235,48 +235,48 @@ void CheckSchedule::LogUnread(const std::string& name,
 
 ReportWatch CheckSchedule::WatchOf(
     const std::vector<HistoryEntry>& newest) const {
-  const absl::Time surely_told = parts_.scheduler->Now() - kMayNotBeTold;
+  const absl::Time surely_sent = parts_.scheduler->Now() - kMayBePending;
   size_t at = 0;
   while (at < newest.size() &&
-         absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_told) {
+         absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_sent) {
     ++at;
   }
   const size_t sure = at;
   // Read back to a check whose verdict was certainly sent, and replay the later
   // ones. If there is no such check, the sent verdict was PASS.
   ReportWatch watch;
-  std::vector<ScheduleLook> looks;
-  for (; at < newest.size() && looks.size() < kMostRead; ++at) {
+  std::vector<CheckRound> rounds;
+  for (; at < newest.size() && rounds.size() < kMostRead; ++at) {
     const std::shared_ptr<const Report> report = Read(newest[at]);
     if (report == nullptr) break;
-    const ScheduleLook look = KeptLook(*report);
+    const CheckRound round = KeptRound(*report);
     // Checks are missing in between: the history drops equal ones.
-    bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
-    const size_t later = looks.size();
-    was_told |= later >= 2 &&
-                looks[later - 1].verdicts.all == look.verdicts.all &&
-                looks[later - 2].verdicts.all == look.verdicts.all;
+    bool was_sent = at > 0 && newest[at - 1].previous_id() != newest[at].id();
+    const size_t later = rounds.size();
+    was_sent |= later >= 2 &&
+                rounds[later - 1].verdicts.all == round.verdicts.all &&
+                rounds[later - 2].verdicts.all == round.verdicts.all;
     if (later > 0) {
-      const ScheduleLook& next = looks.back();
-      was_told |=
-          VerdictWatch(look.verdicts)
+      const CheckRound& next = rounds.back();
+      was_sent |=
+          VerdictWatch(round.verdicts)
               .See(next.verdicts, next.began, next.ended) == News::kTell;
     }
-    if (was_told) {
-      watch = ReportWatch(&look);
+    if (was_sent) {
+      watch = ReportWatch(&round);
       break;
     }
-    looks.push_back(look);
+    rounds.push_back(round);
   }
-  for (auto look = looks.rbegin(); look != looks.rend(); ++look) {
-    watch.See(*look);
+  for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
+    watch.See(*round);
   }
   // Later news may also have been sent; it is sent again.
-  ReportWatch sent = watch;
+  ReportWatch all = watch;
   for (size_t i = sure; i > 0; --i) {
-    if (const auto report = Read(newest[i - 1])) sent.See(KeptLook(*report));
+    if (const auto report = Read(newest[i - 1])) all.See(KeptRound(*report));
   }
-  if (sent.told() != watch.told()) watch.Doubt();
+  if (all.sent() != watch.sent()) watch.Doubt();
   return watch;
 }
 
@@ -317,13 +317,13 @@ void CheckSchedule::ArmLocked(const ScheduledPtr& one, absl::Duration delay) {
       delay, gate_.Wrap([this, one] { OnTimer(one); }));
 }
 
-void CheckSchedule::LookLocked(const ScheduledPtr& one, absl::Duration delay) {
-  parts_.scheduler->Cancel(one->look);
-  one->look = parts_.scheduler->RunAfter(delay, gate_.Wrap([this, one] {
+void CheckSchedule::RoundLocked(const ScheduledPtr& one, absl::Duration delay) {
+  parts_.scheduler->Cancel(one->round);
+  one->round = parts_.scheduler->RunAfter(delay, gate_.Wrap([this, one] {
     {
       absl::MutexLock lock(&mutex_);
-      if (one->gone || one->look == 0) return;
-      one->look = 0;
+      if (one->gone || one->round == 0) return;
+      one->round = 0;
       DueLocked(one.get());
     }
     BeginDue();
@@ -339,7 +339,7 @@ void CheckSchedule::DueLocked(Scheduled* one) {
 
 void CheckSchedule::CancelTimersLocked(Scheduled* one) {
   parts_.scheduler->Cancel(std::exchange(one->timer, 0));
-  parts_.scheduler->Cancel(std::exchange(one->look, 0));
+  parts_.scheduler->Cancel(std::exchange(one->round, 0));
   one->due = false;
 }
 
@@ -399,7 +399,7 @@ void CheckSchedule::BeginDue() {
                      begun.message()));
     absl::MutexLock lock(&mutex_);
     EndLocked(one.get());
-    if (!one->gone && is_full) LookLocked(one, kScheduleRetry);
+    if (!one->gone && is_full) RoundLocked(one, kScheduleRetry);
   }
 }
 
@@ -450,15 +450,15 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   auto now = std::make_shared<const ClusterNow::ScheduleNow>(CheckNow(
       news.report, news.diff.before_run_id().empty() ? nullptr : &news.diff));
   const absl::Time now_at = parts_.scheduler->Now();
-  const ScheduleLook look = LookOf(news.report, order.started_at, now_at);
+  const CheckRound round = RoundOf(news.report, order.started_at, now_at);
   News found;
   {
     absl::MutexLock lock(&mutex_);
     one->newest = std::move(now);
-    news.before = one->watch.told();
-    found = one->gone ? News::kNone : one->watch.See(look, &news.started);
-    if (found == News::kLookAgain && one->next_at > now_at + kSecondLook) {
-      LookLocked(one, kSecondLook);
+    news.before = one->watch.sent();
+    found = one->gone ? News::kNone : one->watch.See(round, &news.started);
+    if (found == News::kCheckAgain && one->next_at > now_at + kSecondRound) {
+      RoundLocked(one, kSecondRound);
     }
   }
   parts_.log->Info("schedule ", check.name(), ": ",

@@ -8,13 +8,13 @@
 //   the first check       after a random part of its interval, at most a
 //                         minute; after a start, once hosts had time to return
 //   the queue is full     another try in 10 s
-//   a second look         within two minutes (VerdictWatch)
+//   a second round         within two minutes (VerdictWatch)
 //   cluster.yaml re-read  new and changed schedules start again; removed ones
 //                         are cancelled
 //
 // A restart hides no change: the history has the check before. News of the ten
 // minutes before it may be sent twice, then with UNKNOWN as the verdict before.
-// A second look that was due is made after the restart.
+// A second round that was due is made after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
@@ -52,7 +52,7 @@ namespace clusterd {
 //   the change rests on            sent
 //   rules about the host, its      at once
 //   settings, the spec, …
-//   rules about the network alone  when a look that begins within five minutes
+//   rules about the network alone  when a round that begins within five minutes
 //   (link, optics, ping, a host    sees a change again, or at the third change
 //   without facts)                 in a row: a flapping cable, a booting switch
 //                                  and a returning host send nothing
@@ -71,37 +71,37 @@ Verdicts VerdictsOf(const Report& report);
 
 enum class News {
   kNone,
-  kLookAgain,  // It may be, if another look confirms it.
+  kCheckAgain,  // It may be, if another round confirms it.
   kTell,
 };
 
 class VerdictWatch {
  public:
-  // `told`: the verdicts that were already sent.
-  explicit VerdictWatch(Verdicts told = {}) : told_(told) {}
+  // `sent`: the verdicts that were already sent.
+  explicit VerdictWatch(Verdicts sent = {}) : sent_(sent) {}
 
-  // Adds a look from `began` to `ended`; looks do not overlap.
+  // Adds a round from `began` to `ended`; rounds do not overlap.
   News See(const Verdicts& seen, absl::Time began, absl::Time ended);
   // PASS before the first verdict is sent.
-  State told() const { return told_.all; }
-  // True if earlier looks cannot affect one that begins at that time.
+  State sent() const { return sent_.all; }
+  // True if earlier rounds cannot affect one that begins at that time.
   bool IsQuiet(absl::Time at) const {
-    return told_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
+    return sent_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
   }
 
  private:
-  Verdicts told_;
-  // When a look last differed from `told`, and if it was better.
+  Verdicts sent_;
+  // When a round last differed from `sent`, and if it was better.
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
-  int in_a_row_ = 0;  // Consecutive looks that differed from `told`.
+  int in_a_row_ = 0;  // Consecutive rounds that differed from `sent`.
 };
 
 // Rules and the hosts on which each fails; "": the cluster.
 using Failures = std::set<std::pair<std::string, std::string>>;
 
 // The result of one scheduled check.
-struct ScheduleLook {
+struct CheckRound {
   Verdicts verdicts;
   // Failures. A host without facts fails host-identity.
   Failures failing;
@@ -109,26 +109,26 @@ struct ScheduleLook {
   Failures unjudged;
   absl::Time began, ended;
 };
-ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended);
+CheckRound RoundOf(const Report& report, absl::Time began, absl::Time ended);
 
 // Watches the verdict, and each failure as a verdict of its own. A sent failure
 // is new again once it was seen fixed; an unjudged one is not fixed.
 class ReportWatch {
  public:
-  // Assumes that all of `told` was sent, unless it is null.
-  explicit ReportWatch(const ScheduleLook* told = nullptr) {
-    if (told != nullptr) MarkTold(*told);
+  // Assumes that all of `sent` was sent, unless it is null.
+  explicit ReportWatch(const CheckRound* sent = nullptr) {
+    if (sent != nullptr) MarkSent(*sent);
   }
 
-  // Looks do not overlap. If there is news, sets `started`, unless null, to the
-  // failures that were not sent yet.
-  News See(const ScheduleLook& look, NewFailures* started = nullptr);
+  // Rounds do not overlap. If there is news, sets `started`, unless null, to
+  // the failures that were not sent yet.
+  News See(const CheckRound& round, NewFailures* started = nullptr);
   // UNKNOWN after Doubt until the next news: another may have been sent.
-  State told() const { return in_doubt_ ? UNKNOWN : verdict_.told(); }
+  State sent() const { return in_doubt_ ? UNKNOWN : verdict_.sent(); }
   void Doubt() { in_doubt_ = true; }
 
  private:
-  void MarkTold(const ScheduleLook& look);
+  void MarkSent(const CheckRound& round);
 
   VerdictWatch verdict_;
   bool in_doubt_ = false;
@@ -136,7 +136,7 @@ class ReportWatch {
 };
 
 inline constexpr absl::Duration kMostJitter = absl::Minutes(1);
-inline constexpr absl::Duration kSecondLook = absl::Minutes(2);
+inline constexpr absl::Duration kSecondRound = absl::Minutes(2);
 inline constexpr absl::Duration kScheduleRetry = absl::Seconds(10);
 
 // Safe for concurrent use; calls nothing under its lock.
@@ -170,7 +170,7 @@ class CheckSchedule {
     bool gone = false;  // Removed from cluster.yaml.
     Scheduler::TimerId timer = 0;
     absl::Time next_at;
-    Scheduler::TimerId look = 0;  // Or a second check, or a retry.
+    Scheduler::TimerId round = 0;  // Or a second check, or a retry.
     bool due = false;
     absl::Time due_since;
     bool wait_logged = false;
@@ -190,7 +190,7 @@ class CheckSchedule {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void ArmLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookLocked(const ScheduledPtr& one, absl::Duration delay)
+  void RoundLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DueLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

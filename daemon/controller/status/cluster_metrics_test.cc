@@ -120,7 +120,7 @@ TEST(ClusterMetricsTest, AStrangerHasNoSeriesAndNoNameBreaksOut) {
                           HasSubstr("clusterd_hosts{state=\"refused\"} 1\n")));
 }
 
-TEST(ClusterMetricsTest, TellsTheFirstCertificateThatSomebodyHasToLookAfter) {
+TEST(ClusterMetricsTest, ReportsTheFirstCertificateThatNeedsAttention) {
   const absl::Time now = absl::FromUnixSeconds(1'700'000'000);
   const auto host = [&](absl::Duration left, bool renews, bool attached) {
     HostEntry entry = HostNamed("h", true, attached);

@@ -361,9 +361,9 @@ void HttpServer::Sweep() {
 void HttpServer::EndUnfinished() {
   std::vector<Connection*> unfinished;
   std::map<std::string, size_t> of_network;
-  bool has_room_soon = false;
+  bool frees_one_soon = false;
   for (Connection& each : connections_) {
-    has_room_soon = has_room_soon || each.is_ended;
+    frees_one_soon = frees_one_soon || each.is_ended;
     if (each.is_ended || each.has_asked) continue;
     if (each.network.empty()) each.network = NetworkOf(each.events);
     ++of_network[each.network];
@@ -375,7 +375,7 @@ void HttpServer::EndUnfinished() {
                                bufferevent_openssl_get_ssl(each->events)) != 1;
       });
   pollfd others = {evconnlistener_get_fd(listener_), POLLIN, 0};
-  const bool others_wait = !has_room_soon &&
+  const bool others_wait = !frees_one_soon &&
                            connections_.size() >= options_.connections &&
                            poll(&others, 1, 0) > 0;
   // End several at once, since new ones are admitted only two ticks later.
@@ -386,9 +386,9 @@ void HttpServer::EndUnfinished() {
     // Stop at a connection with time left. It protects those behind it:
     // connections without a handshake come first.
     if (each->since >= old) wanted = 0;
-    const bool makes_room = wanted > 0;
+    const bool must_free = wanted > 0;
     size_t& beside = of_network[each->network];
-    if (!makes_room && beside <= options_.unfinished) continue;
+    if (!must_free && beside <= options_.unfinished) continue;
     --beside;
     if (wanted > 0) --wanted;
     shutdown(bufferevent_getfd(each->events), SHUT_RDWR);

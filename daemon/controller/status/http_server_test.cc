@@ -188,7 +188,7 @@ TEST(HttpServerTest, AReaderThatDoesNotReadHoldsNobodyUp) {
   EXPECT_GT(large.use_count(), 2) << "it is still being sent";
 }
 
-TEST(HttpServerTest, AReaderThatDoesNotReadIsCutOff) {
+TEST(HttpServerTest, ReaderThatDoesNotReadIsDisconnected) {
   HttpServerOptions options = OnLoopback();
   options.longest = absl::Seconds(1);
   const auto large =
@@ -197,7 +197,7 @@ TEST(HttpServerTest, AReaderThatDoesNotReadIsCutOff) {
   HttpClient slow(server->port());
   slow.Send(GetRequest("/large"));
   EXPECT_TRUE(slow.WaitForNews());
-  // All readers share one copy, freed once the slow one is cut off.
+  // All readers share one copy, freed once the slow one is disconnected.
   EXPECT_TRUE(WaitUntil([&] { return large.use_count() <= 2; }));
   EXPECT_LT(slow.ReadToEnd().size(), large->size());
 }

@@ -71,8 +71,8 @@ class EnrolmentServiceTest : public testing::Test {
     }
     authority_ = CertificateAuthority::Open(ca_dir_, absl::Now()).value();
     store_ = TrustStore::Open(folder_).value();
-    desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
-                                               store_.get(), kDefaultLeafLife);
+    service_ = std::make_unique<EnrolmentService>(
+        parts_, authority_.get(), store_.get(), kDefaultLeafLife);
   }
   // The site's PKI revokes a certificate.
   void Revoke(const Enrolled& enrolled) {
@@ -109,7 +109,7 @@ class EnrolmentServiceTest : public testing::Test {
   // As if the controller were restarted.
   void Reopen() {
     pool_.Drain();
-    desk_.reset();
+    service_.reset();
     store_.reset();
     Open();
   }
@@ -121,7 +121,7 @@ class EnrolmentServiceTest : public testing::Test {
     request.set_hosts(hosts);
     request.set_uses(uses);
     request.set_ttl_ms(absl::ToInt64Milliseconds(life));
-    return desk_->CreateToken(request, kAdmin);
+    return service_->CreateToken(request, kAdmin);
   }
   std::string Token(const std::string& hosts = "",
                     absl::Duration life = absl::Hours(1), uint32_t uses = 0) {
@@ -130,17 +130,17 @@ class EnrolmentServiceTest : public testing::Test {
 
   // About node1.
   auto Renew(const Enrolled& has, const Asker& asker = Asker()) {
-    return desk_->Renew("node1", has.certificate_pem(), asker.Request());
+    return service_->Renew("node1", has.certificate_pem(), asker.Request());
   }
   auto RenewLate(const std::string& pem, const Asker& asker) {
-    return desk_->RenewLate("node1", pem, LateOf(asker), "peer");
+    return service_->RenewLate("node1", pem, LateOf(asker), "peer");
   }
   auto Decide(const std::string& key, bool approves) {
-    return desk_->Decide("node1", key, approves);
+    return service_->Decide("node1", key, approves);
   }
-  auto Admit(const std::string& pem) { return desk_->Admit("node1", pem); }
+  auto Admit(const std::string& pem) { return service_->Admit("node1", pem); }
   auto IsCurrent(const std::string& pem) {
-    return desk_->IsCurrent("node1", pem);
+    return service_->IsCurrent("node1", pem);
   }
 
   JoinRequest RequestOf(const Asker& asker, const std::string& token,
@@ -155,7 +155,7 @@ class EnrolmentServiceTest : public testing::Test {
   }
   absl::StatusOr<Enrolled> Join(const Asker& asker, const std::string& token,
                                 const std::string& name = "node1") {
-    return desk_->Join(RequestOf(asker, token, name), "ipv4:10.0.0.5:4");
+    return service_->Join(RequestOf(asker, token, name), "ipv4:10.0.0.5:4");
   }
 
   std::shared_ptr<TaskLink> Attach(const std::string& name,
@@ -174,7 +174,7 @@ class EnrolmentServiceTest : public testing::Test {
   }
 
   CertificateEntry EntryOf(const std::string& name) {
-    const ListCertificatesResponse list = desk_->ListCertificates();
+    const ListCertificatesResponse list = service_->ListCertificates();
     for (const CertificateEntry& entry : list.certificates()) {
       if (entry.host() == name) return entry;
     }
@@ -197,7 +197,7 @@ class EnrolmentServiceTest : public testing::Test {
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<CertificateAuthority> authority_;
   std::unique_ptr<TrustStore> store_;
-  std::unique_ptr<EnrolmentService> desk_;
+  std::unique_ptr<EnrolmentService> service_;
 };
 
 std::string Message(const absl::StatusOr<Enrolled>& answer) {
@@ -239,7 +239,7 @@ TEST_F(EnrolmentServiceTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
   EXPECT_TRUE(absl::IsAlreadyExists(refused.status())) << refused.status();
   EXPECT_THAT(Message(refused), Tells("msg-trust-enrolled", "node1",
                                       absl::StrCat("2024-01-01", kAny)));
-  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ASSERT_TRUE(service_->Reset("node1").ok());
   EXPECT_THAT(Message(Join(other, token)), HasSubstr("is spent"));
   EXPECT_TRUE(Join(other, Token()).ok());
 }
@@ -282,7 +282,7 @@ TEST_F(EnrolmentServiceTest, AnotherSpellingOfANameIsNoOtherHost) {
     EXPECT_FALSE(Join(Asker(), token, wrong).ok()) << wrong;
     EXPECT_FALSE(Join(host, token, wrong).ok()) << wrong;
   }
-  EXPECT_EQ(desk_->ListTokens().tokens(0).used(), 1u);
+  EXPECT_EQ(service_->ListTokens().tokens(0).used(), 1u);
 }
 
 TEST_F(EnrolmentServiceTest, ListOfATokenHasNoWildcards) {
@@ -292,7 +292,7 @@ TEST_F(EnrolmentServiceTest, ListOfATokenHasNoWildcards) {
   }
   // A host that is named twice has one use all the same.
   Token("node1,node[1-2]");
-  EXPECT_EQ(desk_->ListTokens().tokens(0).uses(), 2u);
+  EXPECT_EQ(service_->ListTokens().tokens(0).uses(), 2u);
 }
 
 // The uses are counted with the host's record, in one transaction.
@@ -308,7 +308,7 @@ TEST_F(EnrolmentServiceTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
   for (std::thread& asker : askers) asker.join();
   EXPECT_EQ(joined, 2);
   Reopen();
-  EXPECT_EQ(desk_->ListTokens().tokens(0).used(), 2u);
+  EXPECT_EQ(service_->ListTokens().tokens(0).used(), 2u);
   for (int i = 0; i < 4; ++i) {
     EXPECT_FALSE(Join(Asker(), token, absl::StrCat("node", i)).ok()) << i;
   }
@@ -318,7 +318,7 @@ TEST_F(EnrolmentServiceTest, HostUsesATokenOnceAlsoAfterResets) {
   const std::string token = Token("node[0-3]");
   ASSERT_TRUE(Join(Asker(), token).ok());
   for (int resets = 0; resets < 2; ++resets) {
-    ASSERT_TRUE(desk_->Reset("node1").ok());
+    ASSERT_TRUE(service_->Reset("node1").ok());
     EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent, 1 of 4"));
     ASSERT_TRUE(Join(Asker(), Token()).ok());
   }
@@ -337,20 +337,20 @@ TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token).ok());
   ASSERT_FALSE(Join(Asker(), token).ok());
-  const std::vector<std::string> told = audit_.Told();
-  ASSERT_EQ(told.size(), 3u);
+  const std::vector<std::string> lines = audit_.Lines();
+  ASSERT_EQ(lines.size(), 3u);
   // Without a certificate, the lines have no WHO.
   const std::string subject = " Join node1 by token " + token.substr(4, 8);
-  EXPECT_EQ(told[0], subject + ": begins");
-  EXPECT_EQ(told[1], subject + ": joined");
-  EXPECT_THAT(told[2], AllOf(HasSubstr(subject + ": refused"),
-                             Tells("msg-trust-enrolled")));
+  EXPECT_EQ(lines[0], subject + ": begins");
+  EXPECT_EQ(lines[1], subject + ": joined");
+  EXPECT_THAT(lines[2], AllOf(HasSubstr(subject + ": refused"),
+                              Tells("msg-trust-enrolled")));
 }
 
 TEST_F(EnrolmentServiceTest, RefusalsOfTwoPeersAreTwoLines) {
   for (const char* peer : {"ipv4:10.0.0.5:4", "ipv4:10.0.0.5:5",
                            "ipv4:10.0.0.6:4", "ipv4:10.0.0.6:5"}) {
-    EXPECT_FALSE(desk_->Join(RequestOf(Asker(), "nonsense"), peer).ok());
+    EXPECT_FALSE(service_->Join(RequestOf(Asker(), "nonsense"), peer).ok());
   }
   const std::vector<AuditEntry> entries = audit_.entries();
   ASSERT_EQ(entries.size(), 2u);
@@ -395,7 +395,7 @@ TEST_F(EnrolmentServiceTest, ExpiredTokenNamesBothClocks) {
   JoinRequest request = RequestOf(Asker(), token);
   request.set_host_time_ms(
       absl::ToUnixMillis(scheduler_.Now() - absl::Hours(2)));
-  const auto refused = desk_->Join(request, "peer");
+  const auto refused = service_->Join(request, "peer");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_THAT(Message(refused),
               AllOf(HasSubstr("expired at 2024-01-01T00:10:00"),
@@ -414,9 +414,9 @@ TEST_F(EnrolmentServiceTest, WrongSecretAndUnknownTokenAreOneRefusal) {
 
 TEST_F(EnrolmentServiceTest, RevokedTokenIsGoodForNothing) {
   const std::string token = Token();
-  ASSERT_TRUE(desk_->RevokeToken(token.substr(4, 8)).ok());
+  ASSERT_TRUE(service_->RevokeToken(token.substr(4, 8)).ok());
   EXPECT_TRUE(absl::IsUnauthenticated(Join(Asker(), token).status()));
-  EXPECT_TRUE(absl::IsNotFound(desk_->RevokeToken("4f09c2d1").status()));
+  EXPECT_TRUE(absl::IsNotFound(service_->RevokeToken("4f09c2d1").status()));
 }
 
 TEST_F(EnrolmentServiceTest, OnlyADigestOfTheSecretIsKept) {
@@ -434,7 +434,7 @@ TEST_F(EnrolmentServiceTest, ListOfTokensCountsTheHostsThatCame) {
   const std::string token = Token("node[0-3]");
   ASSERT_TRUE(Join(Asker(), token, "node0").ok());
   ASSERT_TRUE(Join(Asker(), token, "node2").ok());
-  const ListTokensResponse list = desk_->ListTokens();
+  const ListTokensResponse list = service_->ListTokens();
   ASSERT_EQ(list.tokens_size(), 1);
   EXPECT_EQ(list.tokens(0).used(), 2u);
   EXPECT_EQ(list.tokens(0).hosts(), "node[0-3]");
@@ -500,7 +500,7 @@ TEST_F(EnrolmentServiceTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_FALSE(*Admit(by_hand.certificate));
   pool_.Drain();
-  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ASSERT_TRUE(service_->Reset("node1").ok());
   EXPECT_FALSE(Admit(by_hand.certificate).ok());
   EXPECT_TRUE(Join(Asker(), Token()).ok());
 }
@@ -546,7 +546,7 @@ TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   const auto link = Attach("node1", "the first machine");
   const std::string token = Token();
   ASSERT_FALSE(Join(Asker(), token).ok());
-  const auto reset = desk_->Reset("node1").value();
+  const auto reset = service_->Reset("node1").value();
   EXPECT_EQ(reset.refused_machine_id(), "machine of node1");
   EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_FALSE(IsCurrent(stolen.certificate_pem()).ok());
@@ -568,7 +568,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   const std::string token = Token("", absl::Hours(24), /*uses=*/5);
   const Asker other_claimant;
   EXPECT_TRUE(absl::IsAlreadyExists(Join(other_claimant, token).status()));
-  const auto reset = desk_->Reset("node1");
+  const auto reset = service_->Reset("node1");
   ASSERT_TRUE(reset.ok()) << reset.status();
   EXPECT_EQ(reset->refused_machine_id(), "");
   const auto expect_no_way_in = [&] {
@@ -588,7 +588,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
   const auto joined = Join(Asker(), Token()).value();
   // It is also refused after another reset.
-  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ASSERT_TRUE(service_->Reset("node1").ok());
   expect_no_way_in();
 }
 
@@ -599,13 +599,13 @@ TEST_F(EnrolmentServiceTest, ResetMayNameTheKeyThatItMeans) {
   EXPECT_EQ(EntryOf("node1").key(), key.substr(0, 16));
   for (const std::string& wrong :
        {std::string("0123456789abcdef"), key.substr(0, 15), key.substr(1)}) {
-    EXPECT_TRUE(absl::IsAborted(desk_->Reset("node1", wrong).status()));
+    EXPECT_TRUE(absl::IsAborted(service_->Reset("node1", wrong).status()));
   }
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  ASSERT_TRUE(desk_->Reset("node1", key.substr(0, 16)).ok());
+  ASSERT_TRUE(service_->Reset("node1", key.substr(0, 16)).ok());
   const Asker anew;
   ASSERT_TRUE(Join(anew, Token()).ok());
-  EXPECT_TRUE(desk_->Reset("node1", SpkiOfPrivateKey(anew.key)).ok());
+  EXPECT_TRUE(service_->Reset("node1", SpkiOfPrivateKey(anew.key)).ok());
 }
 
 TEST_F(EnrolmentServiceTest, MachineWaitsForAnHour) {
@@ -627,8 +627,8 @@ TEST_F(EnrolmentServiceTest, MachineWaitsForAnHour) {
   scheduler_.Advance(absl::Hours(1));
   EXPECT_FALSE(Join(other_claimant, token).ok());
   EXPECT_TRUE(link->end().ok()) << link->end();
-  ASSERT_TRUE(desk_->Reset("node1").ok());
-  EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
+  ASSERT_TRUE(service_->Reset("node1").ok());
+  EXPECT_TRUE(absl::IsNotFound(service_->Reset("node1").status()));
 }
 
 TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
@@ -667,13 +667,13 @@ TEST_F(EnrolmentServiceTest, RenewalThatWasLostIsReplaced) {
 
 TEST_F(EnrolmentServiceTest, RenewalIsForCertificatesOnRecordAlone) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node2"});
-  EXPECT_THAT(desk_->Renew("node2", by_hand.certificate, Asker().Request()),
+  EXPECT_THAT(service_->Renew("node2", by_hand.certificate, Asker().Request()),
               Fails(absl::StatusCode::kFailedPrecondition));
   const Asker host;
   const auto first = Join(host, Token()).value();
   const TlsPem other = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_TRUE(absl::IsPermissionDenied(
-      desk_->Renew("node1", other.certificate, Asker().Request()).status()));
+      service_->Renew("node1", other.certificate, Asker().Request()).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Renew(first, host).status()));
 }
 
@@ -707,11 +707,11 @@ TEST_F(EnrolmentServiceTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
 TEST_F(EnrolmentServiceTest, ResetTakesBackWhatTheHostHas) {
   const auto joined = Join(Asker(), Token()).value();
   const auto link = Attach("node1", "machine of node1");
-  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ASSERT_TRUE(service_->Reset("node1").ok());
   EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_TRUE(
       absl::IsPermissionDenied(Admit(joined.certificate_pem()).status()));
-  EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
+  EXPECT_TRUE(absl::IsNotFound(service_->Reset("node1").status()));
 }
 
 // Even if another intermediate issued that certificate.
@@ -721,7 +721,7 @@ TEST_F(EnrolmentServiceTest, ResetHoldsWhenTheIntermediateIsReplaced) {
   ASSERT_TRUE(Admit(second.certificate_pem()).ok());
   pool_.Drain();
   scheduler_.Advance(absl::Hours(24));
-  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ASSERT_TRUE(service_->Reset("node1").ok());
   ca_dir_ = MakeCaDir(*root_);
   Reopen();
   for (const Enrolled& old : {first, second}) {
@@ -739,16 +739,16 @@ TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   const auto first = Join(host, Token()).value();
   scheduler_.Advance(absl::Hours(24 * 90));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENDED);
-  EXPECT_TRUE(desk_->IsKeyOnRecord(first.certificate_pem()));
+  EXPECT_TRUE(service_->IsKeyOnRecord(first.certificate_pem()));
   // It uses the port of all other calls.
-  EXPECT_FALSE(desk_->ShouldListen());
+  EXPECT_FALSE(service_->ShouldListen());
   const auto late = RenewLate(first.certificate_pem(), host).value();
   EXPECT_NE(SerialOf(late), SerialOf(first));
   EXPECT_TRUE(Admit(late.certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   // A lost answer costs no second certificate.
-  EXPECT_TRUE(desk_->IsKeyOnRecord(first.certificate_pem()));
+  EXPECT_TRUE(service_->IsKeyOnRecord(first.certificate_pem()));
   EXPECT_EQ(RenewLate(first.certificate_pem(), host)->certificate_pem(),
             late.certificate_pem());
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
@@ -771,12 +771,12 @@ TEST_F(EnrolmentServiceTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   // With another key than the connection's, and under another name.
   EXPECT_TRUE(absl::IsPermissionDenied(RenewLate(pem, Asker()).status()));
   EXPECT_TRUE(absl::IsPermissionDenied(
-      desk_->RenewLate("node2", pem, LateOf(host), "peer").status()));
+      service_->RenewLate("node2", pem, LateOf(host), "peer").status()));
   const std::string other =
       root_->Issue({"spiffe://demo/host/node1"}).certificate;
   EXPECT_TRUE(absl::IsPermissionDenied(RenewLate(other, host).status()));
-  EXPECT_FALSE(desk_->IsKeyOnRecord(other));
-  EXPECT_FALSE(desk_->IsKeyOnRecord("none"));
+  EXPECT_FALSE(service_->IsKeyOnRecord(other));
+  EXPECT_FALSE(service_->IsKeyOnRecord("none"));
   scheduler_.Advance(absl::Hours(24 * 125));
   EXPECT_THAT(RenewLate(pem, host), Fails(absl::StatusCode::kPermissionDenied,
                                           HasText("more than 180 days")));
@@ -784,9 +784,9 @@ TEST_F(EnrolmentServiceTest, LateRenewalIsForKnownKeysAndHalfAYear) {
 
 TEST_F(EnrolmentServiceTest, KeyThatWasForgottenIsNotOnRecord) {
   const auto first = Join(Asker(), Token()).value();
-  EXPECT_TRUE(desk_->IsKeyOnRecord(first.certificate_pem()));
-  ASSERT_TRUE(desk_->Reset("node1").ok());
-  EXPECT_FALSE(desk_->IsKeyOnRecord(first.certificate_pem()));
+  EXPECT_TRUE(service_->IsKeyOnRecord(first.certificate_pem()));
+  ASSERT_TRUE(service_->Reset("node1").ok());
+  EXPECT_FALSE(service_->IsKeyOnRecord(first.certificate_pem()));
 }
 
 TEST_F(EnrolmentServiceTest, RevokedCertificateIsNotRenewedLate) {
@@ -814,10 +814,10 @@ TEST_F(EnrolmentServiceTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
   spec_text_.replace(spec_text_.find("node[0-3]"), 9, "node[4-7]");
   Reopen();
   const auto early = RenewLate(pem, host).status();
-  const auto renewed = desk_->Renew("node1", pem, Asker().Request()).status();
+  const auto timely = service_->Renew("node1", pem, Asker().Request()).status();
   scheduler_.Advance(absl::Hours(24 * 90));
   const auto late = RenewLate(pem, host).status();
-  for (const absl::Status& refused : {early, renewed, late}) {
+  for (const absl::Status& refused : {early, timely, late}) {
     EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
     EXPECT_THAT(refused.message(), Tells("msg-trust-not-in-spec", "\"node1\""));
   }
@@ -834,32 +834,32 @@ TEST_F(EnrolmentServiceTest, RefusedRenewalsAreAudited) {
   RenewLateRequest malformed = LateOf(host);
   malformed.set_signing_request("none");
   EXPECT_FALSE(
-      desk_->RenewLate("node1", pem, malformed, "ipv4:10.0.0.1:1").ok());
+      service_->RenewLate("node1", pem, malformed, "ipv4:10.0.0.1:1").ok());
   EXPECT_FALSE(Renew(first, host).ok());
   scheduler_.Advance(absl::Hours(24 * 300));
   EXPECT_FALSE(
-      desk_->RenewLate("node1", pem, LateOf(host), "ipv4:10.0.0.2:1").ok());
+      service_->RenewLate("node1", pem, LateOf(host), "ipv4:10.0.0.2:1").ok());
   audit_.PassRefusalWindow();
   Lock("host/node1");
   EXPECT_FALSE(
-      desk_->RenewLate("node1", pem, LateOf(host), "ipv4:10.0.0.3:1").ok());
-  std::vector<std::string> told = audit_.Told();
-  ASSERT_EQ(told.size(), before + 4);
-  told.erase(told.begin(), told.begin() + static_cast<int>(before));
-  EXPECT_THAT(told[0],
+      service_->RenewLate("node1", pem, LateOf(host), "ipv4:10.0.0.3:1").ok());
+  std::vector<std::string> lines = audit_.Lines();
+  ASSERT_EQ(lines.size(), before + 4);
+  lines.erase(lines.begin(), lines.begin() + static_cast<int>(before));
+  EXPECT_THAT(lines[0],
               HasSubstr(" RenewLate node1: refused: INVALID_ARGUMENT"));
-  EXPECT_THAT(told[1], HasSubstr("spiffe://demo/host/node1 Renew node1: "
-                                 "refused: INVALID_ARGUMENT"));
-  EXPECT_THAT(told[2], HasSubstr("more than 180 days"));
-  EXPECT_THAT(told[3], HasSubstr("is locked since"));
+  EXPECT_THAT(lines[1], HasSubstr("spiffe://demo/host/node1 Renew node1: "
+                                  "refused: INVALID_ARGUMENT"));
+  EXPECT_THAT(lines[2], HasSubstr("more than 180 days"));
+  EXPECT_THAT(lines[3], HasSubstr("is locked since"));
 }
 
 TEST_F(EnrolmentServiceTest, ListensWhileATokenLives) {
-  EXPECT_FALSE(desk_->ShouldListen());
+  EXPECT_FALSE(service_->ShouldListen());
   Token("", absl::Minutes(10));
-  EXPECT_TRUE(desk_->ShouldListen());
+  EXPECT_TRUE(service_->ShouldListen());
   scheduler_.Advance(absl::Minutes(10));
-  EXPECT_FALSE(desk_->ShouldListen());
+  EXPECT_FALSE(service_->ShouldListen());
 }
 
 TEST_F(EnrolmentServiceTest, TokenLivesBetweenAMinuteAndADay) {
@@ -870,13 +870,13 @@ TEST_F(EnrolmentServiceTest, TokenLivesBetweenAMinuteAndADay) {
 
 TEST_F(EnrolmentServiceTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   ASSERT_TRUE(Join(Asker(), Token()).ok());
-  EXPECT_EQ(desk_->BoundTo("node1", "machine of node1"), "");
-  EXPECT_EQ(desk_->BoundTo("node1", "another"), "machine of node1");
-  EXPECT_EQ(desk_->BoundTo("node1", ""), "machine of node1");
+  EXPECT_EQ(service_->BoundTo("node1", "machine of node1"), "");
+  EXPECT_EQ(service_->BoundTo("node1", "another"), "machine of node1");
+  EXPECT_EQ(service_->BoundTo("node1", ""), "machine of node1");
   Reopen();
-  EXPECT_EQ(desk_->BoundTo("node1", "another"), "machine of node1");
-  ASSERT_TRUE(desk_->Reset("node1").ok());
-  EXPECT_EQ(desk_->BoundTo("node1", "another"), "");
+  EXPECT_EQ(service_->BoundTo("node1", "another"), "machine of node1");
+  ASSERT_TRUE(service_->Reset("node1").ok());
+  EXPECT_EQ(service_->BoundTo("node1", "another"), "");
 }
 
 // Images of machines before their first start have this word: many at once.
@@ -884,32 +884,32 @@ TEST_F(EnrolmentServiceTest, WordForNoMachineIdBindsNoName) {
   const Asker host;
   JoinRequest request = RequestOf(host, Token());
   request.set_machine_id("uninitialized");
-  ASSERT_TRUE(desk_->Join(request, "ipv4:10.0.0.5:4").ok());
-  EXPECT_EQ(desk_->BoundTo("node1", "uninitialized"), "");
-  EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
+  ASSERT_TRUE(service_->Join(request, "ipv4:10.0.0.5:4").ok());
+  EXPECT_EQ(service_->BoundTo("node1", "uninitialized"), "");
+  EXPECT_EQ(service_->BoundTo("node1", "first"), "");
   pool_.Drain();
   for (const char* other : {"second", "uninitialized", ""}) {
-    EXPECT_EQ(desk_->BoundTo("node1", other), "first") << other;
+    EXPECT_EQ(service_->BoundTo("node1", other), "first") << other;
   }
 }
 
 TEST_F(EnrolmentServiceTest,
        CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
-  EXPECT_EQ(desk_->BoundTo("node1", ""), "") << "says nothing";
-  EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
+  EXPECT_EQ(service_->BoundTo("node1", ""), "") << "says nothing";
+  EXPECT_EQ(service_->BoundTo("node1", "first"), "");
   for (const bool is_kept : {false, true}) {
     if (is_kept) pool_.Drain();
-    EXPECT_EQ(desk_->BoundTo("node1", "second"), "first");
-    EXPECT_EQ(desk_->BoundTo("node1", ""), "first");
-    EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
+    EXPECT_EQ(service_->BoundTo("node1", "second"), "first");
+    EXPECT_EQ(service_->BoundTo("node1", ""), "first");
+    EXPECT_EQ(service_->BoundTo("node1", "first"), "");
   }
   const auto link = Attach("node1", "first");
-  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ASSERT_TRUE(service_->Reset("node1").ok());
   EXPECT_FALSE(link->end().ok()) << "the next one may come now";
-  EXPECT_EQ(desk_->BoundTo("node1", "second"), "");
+  EXPECT_EQ(service_->BoundTo("node1", "second"), "");
   pool_.Drain();
-  EXPECT_EQ(desk_->BoundTo("node1", "first"), "second");
+  EXPECT_EQ(service_->BoundTo("node1", "first"), "second");
   // A certificate made after the reset counts.
   EXPECT_TRUE(Admit(by_hand.certificate).ok());
 }

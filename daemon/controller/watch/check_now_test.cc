@@ -111,7 +111,7 @@ TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
     diff.add_hosts_added(absl::StrCat("node", i));
   }
   const ClusterNow::ScheduleNow now = CheckNow(report, &diff);
-  EXPECT_EQ(now.wrong_size(), kMaxWrongTold);
+  EXPECT_EQ(now.wrong_size(), kShownWrong);
   EXPECT_EQ(now.more_wrong(), 40u);
   EXPECT_EQ(now.wrong(0).summary(), "node[0-299]");
   EXPECT_THAT(now.changes().notes(),
@@ -147,7 +147,7 @@ TEST(AskedCheckTest, TellsWhatChangedSinceTheCheckBefore) {
   AskedCheck asked;
   EXPECT_FALSE(asked.Of(nullptr, nullptr).has_value());
   EXPECT_FALSE(asked.Of(before, nullptr)->has_changes());
-  for (int look = 0; look < 2; ++look) {
+  for (int round = 0; round < 2; ++round) {
     const auto now = asked.Of(newest, before);
     ASSERT_TRUE(now.has_value());
     EXPECT_EQ(now->newest().verdict(), FAIL);

@@ -138,7 +138,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
   }
 
   // Returns whether a TCP connection from the neighbour to this port succeeds.
-  bool LetsIn(int port) { return Connects(port, kPatience / 2); }
+  bool Allows(int port) { return Connects(port, kPatience / 2); }
   // Returns whether no connection succeeds within a second.
   bool KeepsOut(int port) { return !Connects(port, absl::Seconds(1)); }
   bool Connects(int port, absl::Duration within) {
@@ -215,7 +215,7 @@ TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
   EXPECT_TRUE(saved.enabled());
 
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
-  EXPECT_TRUE(LetsIn(60001));
+  EXPECT_TRUE(Allows(60001));
   // Repeating it changes nothing and succeeds.
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
 
@@ -232,8 +232,8 @@ TEST_P(FirewallMachineTest, OpensPortsForOneSourceAndClosesThemAgain) {
   const SavedFirewall saved = SaveForRule();
 
   ASSERT_EQ(Add(saved), absl::OkStatus());
-  EXPECT_TRUE(LetsIn(60000));
-  EXPECT_TRUE(LetsIn(60015));
+  EXPECT_TRUE(Allows(60000));
+  EXPECT_TRUE(Allows(60015));
   EXPECT_TRUE(KeepsOut(60016));
   const auto open = State();
   EXPECT_NE(open, before);
@@ -254,7 +254,7 @@ TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
     Must({"/usr/bin/systemctl", "restart", "firewalld"});
     Must({"/usr/bin/firewall-cmd", "--state"});
   }
-  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_TRUE(Allows(60000));
   EXPECT_TRUE(KeepsOut(60016));
 }
 
@@ -307,7 +307,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
 
   firewall_cmd({"--add-port=60000-60015/tcp"});
   EXPECT_EQ(states(), std::make_pair(true, false));
-  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_TRUE(Allows(60000));
   const auto before = State();
   const SavedFirewall saved = SaveForRule();
   ASSERT_EQ(Add(saved), absl::OkStatus());
@@ -323,7 +323,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   EXPECT_TRUE(KeepsOut(60000));
   ASSERT_EQ(Add(SaveForRule()), absl::OkStatus());
   EXPECT_EQ(states(), std::make_pair(true, true));
-  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_TRUE(Allows(60000));
   firewall_cmd({"--permanent", "--remove-" + stored_rule});
 }
 

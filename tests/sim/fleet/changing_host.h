@@ -46,7 +46,7 @@ class ChangingHost final : private HostObserver {
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker&) override ABSL_LOCKS_EXCLUDED(mutex_);
   // On the thread of the changes, which alone touches the machine.
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Update() ABSL_LOCKS_EXCLUDED(mutex_);
   MachineAccess Access();
 
   const HostFacts base_;

@@ -63,7 +63,7 @@ Rehearsal Good() {
 TEST(RehearsalTest, ThatLeadsToPassAndBackIsRight) {
   const RehearsalVerdict verdict = JudgeRehearsal(Good());
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, IsEmpty());
+  EXPECT_THAT(verdict.notes, IsEmpty());
 }
 
 TEST(RehearsalTest, ThatDoesNotLeadToPassIsWrong) {
@@ -86,7 +86,7 @@ TEST(RehearsalTest, ThatChangesAnInnocentServerOrForgetsItsOldStateIsWrong) {
       verdict.wrong,
       ElementsAre(HasSubstr("b: rollback: rolled back with residues"),
                   HasSubstr("c: new after the rollback: fail link, device 3")));
-  EXPECT_THAT(verdict.told,
+  EXPECT_THAT(verdict.notes,
               ElementsAre(HasSubstr("a: plan: gateway 10.0.0.254 is blocked")));
 }
 
@@ -109,11 +109,11 @@ TEST(RehearsedFaultTest, IsNamedByTheCheckThatAlsoRemainsAfterTheApply) {
   of.back = of.faulty;
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told,
+  EXPECT_THAT(verdict.notes,
               Contains("b: the check says: fail link, device 3: down"));
 }
 
-TEST(RehearsedFaultTest, IsMendedByTheApplyOrNoticedByNothing) {
+TEST(RehearsedFaultTest, IsFixedByTheApplyOrFoundByNothing) {
   Rehearsal of = Good();
   of.faulted = {"b"};
   EXPECT_THAT(JudgeRehearsal(of).wrong,
@@ -121,7 +121,7 @@ TEST(RehearsedFaultTest, IsMendedByTheApplyOrNoticedByNothing) {
   AddFinding("device-ip-planned", "b", "192.168.9.9", &of.faulty);
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, Contains("b: fixed by the apply"));
+  EXPECT_THAT(verdict.notes, Contains("b: fixed by the apply"));
 }
 
 TEST(RehearsedFaultTest, StopsTheApplyIsUndoneAndNoLaterWaveBegins) {
@@ -134,7 +134,7 @@ TEST(RehearsedFaultTest, StopsTheApplyIsUndoneAndNoLaterWaveBegins) {
   AddFinding("device-ip-set", "c", "no address", &of.after);
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, ElementsAre("b: apply: undone: step 2: it lies"));
+  EXPECT_THAT(verdict.notes, ElementsAre("b: apply: undone: step 2: it lies"));
 
   of.apply.mutable_hosts(2)->set_outcome(ApplyResult::APPLIED);
   EXPECT_THAT(JudgeRehearsal(of).wrong,

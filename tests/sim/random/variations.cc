@@ -314,7 +314,7 @@ std::vector<Variation> DeviceVariations() {
       {"harmless-codes", 10,
        [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
        HaveHarmlessCodes},
-      {"compatibility-untold", 10,
+      {"compatibility-unknown", 10,
        [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
        TellNoCompatibility},
       {"neighbours-cut", 10, HasSwitches, CutNeighbours},

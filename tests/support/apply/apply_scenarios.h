@@ -23,7 +23,7 @@ inline constexpr char kScenarioHost[] = "node-07";
 inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
 
 // Lines of the log about apply "a1".
-inline constexpr char kCutOffLine[] = "apply a1 was cut off: UNDONE";
+inline constexpr char kInterruptedLine[] = "apply a1 was cut off: UNDONE";
 inline constexpr char kNotConfirmedLine[] =
     "apply a1 was not confirmed: ROLLED_BACK";
 

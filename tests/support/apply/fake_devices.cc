@@ -114,7 +114,7 @@ class FakeDevices::ConfInMemory final : public LockedFile {
     const bool written = WriteOver(file, after);
     if (!written) (void)WriteOver(file, *before);
     (void)file->Sync();
-    return written ? Edited::kYes : Edited::kNoRoom;
+    return written ? Edited::kYes : Edited::kDiskFull;
   }
 
   FakeFileSystem* const files_;

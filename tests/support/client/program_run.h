@@ -49,7 +49,7 @@ auto Ends(int status, const Matchers&... matchers) {
 }
 
 // The line of stderr on which a command says this.
-inline std::string Told(absl::string_view command, const FindingValue& words) {
+inline std::string Line(absl::string_view command, const FindingValue& words) {
   return absl::StrCat("clusterctl ", command, ": ", ValueText(words), "\n");
 }
 

@@ -30,7 +30,7 @@ void SetConf(HostFacts* facts, const std::string& full_key,
 void SetAtBoot(PersistentValueFact* fact, const std::string& file,
                const std::string& value);
 
-// An installed firewall; one that is active lets in nothing.
+// An installed firewall; one that is active allows nothing.
 FirewallFacts InstalledFirewall(bool active, bool starts_at_boot);
 
 template <typename Fact>

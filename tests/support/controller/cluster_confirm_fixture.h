@@ -113,7 +113,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
       answer_ = std::move(answer);
     };
   }
-  void TellWentBack(int host) {
+  void ReportReverted(int host) {
     PastApplies past;
     ApplyResult* const result = past.add_results();
     result->set_apply_id(id_);

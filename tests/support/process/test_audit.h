@@ -51,13 +51,13 @@ class TestAudit {
     return entries;
   }
   // "WHO WHAT SUBJECT: RESULT" of each line.
-  std::vector<std::string> Told() const {
-    std::vector<std::string> told;
+  std::vector<std::string> Lines() const {
+    std::vector<std::string> lines;
     for (const AuditEntry& entry : entries()) {
-      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
-                                  entry.subject(), ": ", entry.result()));
+      lines.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                   entry.subject(), ": ", entry.result()));
     }
-    return told;
+    return lines;
   }
 
  private:

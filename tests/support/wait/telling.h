@@ -159,22 +159,22 @@ void ExpectRejected(const absl::StatusOr<T>& read, absl::string_view text) {
 // A text that is refused, and what the error tells.
 struct Refused {
   std::string text;
-  Telling told;
+  Telling error;
 };
 
 // `read` gives the error of a text, of which one line tells it.
 template <typename Read>
-void ExpectTold(const Read& read, const std::vector<Refused>& cases) {
+void ExpectEach(const Read& read, const std::vector<Refused>& cases) {
   for (const Refused& each : cases) {
-    EXPECT_THAT(read(each.text), each.told) << each.text;
+    EXPECT_THAT(read(each.text), each.error) << each.text;
   }
 }
 
 // The same, and there is no other line.
 template <typename Read>
-void ExpectToldAlone(const Read& read, const std::vector<Refused>& cases) {
+void ExpectEachAlone(const Read& read, const std::vector<Refused>& cases) {
   for (const Refused& each : cases) {
-    EXPECT_THAT(MessageLines(read(each.text)), testing::ElementsAre(each.told))
+    EXPECT_THAT(MessageLines(read(each.text)), testing::ElementsAre(each.error))
         << each.text.substr(0, 300);
   }
 }
