@@ -155,8 +155,9 @@ absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
 }
 
 ControllerParts WithOwn(ControllerParts parts, AttachedHosts* hosts,
-                        NewestReport* newest) {
+                        FactQueue* queue, NewestReport* newest) {
   parts.hosts = hosts;
+  parts.queue = queue;
   parts.newest = newest;
   return parts;
 }
@@ -180,7 +181,8 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
            /*facts=*/
            [this](HostFacts facts) { return WithOwnRoots(std::move(facts)); }}),
       start_rate_(StartRate(options)),
-      parts_(WithOwn(parts, &hosts_, newest_.get())),
+      parts_(WithOwn(parts, &hosts_, &queue_, newest_.get())),
+      queue_(parts_),
       trusted_(std::move(trusted)),
       enrolment_(trusted_.store == nullptr
                      ? nullptr
@@ -193,16 +195,15 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                           EnrolmentOptions(options), enrolment_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
-      jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
+      jobs_(parts_, [tls = options.tls] { return MakeSigner(tls); }),
       brake_(parts_, options.drain),
       news_(parts.scheduler, parts.log),
-      schedule_(parts_, &running_, Notes(options, parts),
+      schedule_(parts_, Notes(options, parts),
                 [this](VerdictNews news) { news_.Send(std::move(news)); }),
       watch_(parts_.spec->cluster(), WatchedSettings(), parts_.scheduler,
              parts_.pool),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
-                  Notes(options, parts)),
+      controller_(parts_, &changes_, &jobs_, &watch_, Notes(options, parts)),
       trust_(TrustService::Make(parts_, options.tls, enrolment_.get(),
                                 listener_.get())) {}
 
@@ -328,7 +329,7 @@ WatchSources ControllerServer::WatchedSettings() {
     return asked->Of(newest, newest ? newest_->Before(*newest) : nullptr);
   };
   sources.running = [this] {
-    std::vector<FindingValue> running = RunningWords(running_.All());
+    std::vector<FindingValue> running = RunningWords(queue_.Running());
     const FindingValue change = changes_.Running();
     if (!change.words().empty()) running.insert(running.begin(), change);
     return running;
@@ -339,9 +340,6 @@ WatchSources ControllerServer::WatchedSettings() {
 
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   return {[this] { return parts_.spec->spec(); },
-          [this](const HostTask& observation, AttachedHosts::Done done) {
-            hosts_.Observe(observation, std::move(done));
-          },
           [this](std::shared_ptr<const ClusterPlan> plan,
                  DriftEnforcer::OnApplied done) {
             ApplyWatcher watcher;
@@ -350,9 +348,7 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
                 .Start(EnforcedChange(std::move(plan)), std::move(watcher))
                 .status();
           },
-          parts_.scheduler,
-          parts_.pool,
-          parts_.log};
+          &queue_, parts_.scheduler, parts_.log};
 }
 
 absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
@@ -498,7 +494,7 @@ ControllerServer::~ControllerServer() {
   schedule_.Stop();
   news_.Stop();
   changes_.Stop();
-  jobs_.Stop();
+  queue_.Stop();
   watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();

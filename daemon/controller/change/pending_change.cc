@@ -62,7 +62,8 @@ void PendingChange::WorkSoon() {
 }
 
 void PendingChange::Work() {
-  std::shared_ptr<FactRun> check;
+  const FactQueue::Ticket ticket = parts_.queue->NewTicket();
+  std::shared_ptr<FactOrder> check;
   std::vector<std::string> to_tell;
   std::vector<Answered> answered;
   Confirmation now;
@@ -75,7 +76,7 @@ void PendingChange::Work() {
       if (over_) return;
       StepLocked();
       to_tell = TakePendingHostsLocked();
-      check = TakeCheckLocked();
+      check = TakeCheckLocked(ticket);
       over = over_ = IsOverLocked();
       if (over) parts_.scheduler->Cancel(timer_);
       if (over || !AnyAskedLocked()) answered.swap(waiting_);
@@ -86,10 +87,7 @@ void PendingChange::Work() {
     }
     if (changed) callbacks_.save(now);
   }
-  if (check != nullptr && !check->Start().ok()) {
-    absl::MutexLock lock(&mutex_);
-    if (check_ == check) check_ = nullptr;
-  }
+  if (check != nullptr) BeginCheck(ticket, std::move(check));
   Tell(to_tell, absl::ZeroDuration());
   for (const Answered& answer : answered) answer(now);
   if (!over) {
@@ -214,10 +212,11 @@ void PendingChange::CheckSoonLocked() {
   next_check_ = absl::InfinitePast();
 }
 
-std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
+std::shared_ptr<FactOrder> PendingChange::TakeCheckLocked(
+    FactQueue::Ticket ticket) {
   const absl::Time now = parts_.scheduler->Now();
   if (confirmation_.state() != Confirmation::PENDING ||
-      confirmation_.check_passed() || check_ != nullptr || now < next_check_ ||
+      confirmation_.check_passed() || check_ != 0 || now < next_check_ ||
       !AwayLocked().empty()) {
     return nullptr;
   }
@@ -230,37 +229,53 @@ std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
   if (plan_ != nullptr && !plan_->hosts().empty()) {
     order->network_namespace = plan_->hosts(0).network_namespace();
   }
-  order->started_at = now;
-  FactRun::Callbacks callbacks;
-  callbacks.on_progress = [] {};
-  callbacks.on_facts = gate_.Wrap(
-      [self = shared_from_this(), order](const std::vector<HostFacts>& facts) {
-        self->OnFacts(order, facts);
-      });
-  check_id_ = order->run_id;
-  check_ = std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-  return check_;
+  check_ = ticket;
+  return order;
 }
 
-void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
+void PendingChange::BeginCheck(FactQueue::Ticket ticket,
+                               std::shared_ptr<FactOrder> order) {
+  FactQueue::Question question;
+  question.of = CallClass::kConfirm;
+  question.key = order->run_id;
+  question.who = order->actor;
+  FactQueue::Work<void> work;
+  work.prepare = [order = std::move(order)] { return order; };
+  work.conclude = [self = shared_from_this(),
+                   ticket](const Gathered& gathered) {
+    const CallbackGate::Pass pass(self->gate_);
+    if (pass) self->OnFacts(ticket, gathered.order, gathered.facts);
+    return nullptr;
+  };
+  FactQueue::Caller<void> caller;
+  caller.on_end = [self = shared_from_this(), ticket](const auto& /*end*/) {
+    self->parts_.queue->Leave(ticket);
+    absl::MutexLock lock(&self->mutex_);
+    if (self->check_ == ticket) self->check_ = 0;
+  };
+  parts_.queue->Ask(ticket, std::move(question), std::move(work),
+                    std::move(caller));
+}
+
+void PendingChange::OnFacts(FactQueue::Ticket ticket, const FactOrder& order,
                             const std::vector<HostFacts>& facts) {
   static const ClusterPlan* const kNoPlan = new ClusterPlan;
   const ClusterPlan& plan = plan_ == nullptr ? *kNoPlan : *plan_;
-  Report report = MakeCheckReport(*order, TouchedRules(plan), facts,
+  Report report = MakeCheckReport(order, TouchedRules(plan), facts,
                                   parts_.scheduler->Now());
   const FindingValue wrong =
-      WhatIsWrong(plan, {order->hosts.begin(), order->hosts.end()}, report);
+      WhatIsWrong(plan, {order.hosts.begin(), order.hosts.end()}, report);
   bool keep;
   {
     absl::MutexLock lock(&mutex_);
-    if (check_id_ != order->run_id) return;  // Superseded by another check.
-    check_ = nullptr;
-    // A host that came meanwhile was not asked, so check all again.
-    const bool of_all = order->hosts == PendingHostsLocked();
+    if (check_ != ticket) return;  // Another check replaces it.
+    check_ = 0;
+    // A host that came meanwhile was not asked: check all at once.
+    const bool of_all = order.hosts == PendingHostsLocked();
     const bool passed = of_all && wrong.words().empty();
     // Keep the first and the passing check; others would fill the history.
     keep = passed || confirmation_.check_run_id().empty();
-    if (keep) confirmation_.set_check_run_id(order->run_id);
+    if (keep) confirmation_.set_check_run_id(order.run_id);
     confirmation_.set_check_passed(passed);
     check_failed_ = wrong;
     if (of_all) {
@@ -275,12 +290,12 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   }
   if (keep) {
     parts_.history
-        ->AddOrLog(RecordOfCheck(std::move(report), order->actor), parts_.log)
+        ->AddOrLog(RecordOfCheck(std::move(report), order.actor), parts_.log)
         .IgnoreError();
   }
   if (!wrong.words().empty()) {
     parts_.log->Warning(ChangeText(head_), ": not confirmed, check ",
-                        order->run_id, ": ", ValueText(wrong));
+                        order.run_id, ": ", ValueText(wrong));
   }
   Work();
 }
@@ -491,7 +506,7 @@ void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
 void PendingChange::OnPastApplies(const std::string& host,
                                   const PastApplies& past) {
   bool news = false;
-  std::shared_ptr<FactRun> without_it;
+  FactQueue::Ticket without_it = 0;
   {
     absl::MutexLock lock(&mutex_);
     const auto found = hosts_.find(host);
@@ -528,29 +543,28 @@ void PendingChange::OnPastApplies(const std::string& host,
     }
     news |= was_unknown && !state.unknown;
     if (had_waited && !state.waits) {
-      // Do not wait for this host's facts: a new check asks the others.
-      if (check_ != nullptr) next_check_ = absl::InfinitePast();
-      check_id_.clear();
-      without_it = std::exchange(check_, nullptr);
+      // Do not wait for its answer: another check is due for the others.
+      if (check_ != 0) next_check_ = absl::InfinitePast();
+      without_it = std::exchange(check_, 0);
     }
   }
-  if (without_it != nullptr) without_it->Cancel();
-  if (news) WorkSoon();
+  if (without_it != 0) parts_.queue->Leave(without_it);
+  if (news) RunRoundSoon();
 }
 
 void PendingChange::Stop() {
-  std::shared_ptr<FactRun> check;
+  FactQueue::Ticket check = 0;
   std::vector<Answered> answered;
   {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    check.swap(check_);
+    std::swap(check, check_);
     answered.swap(waiting_);
     if (extending_ != nullptr) answered.push_back(std::move(extending_));
     extending_ = nullptr;
     parts_.scheduler->Cancel(timer_);
   }
-  if (check != nullptr) check->Cancel();
+  if (check != 0) parts_.queue->Leave(check);
   for (const Answered& answer : answered) {
     answer(UnavailableWords("msg-hub-stopping"));
   }

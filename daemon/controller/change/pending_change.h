@@ -29,10 +29,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/audit.pb.h"
@@ -138,9 +138,12 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
 
   // Checks soon: a user may just have fixed the last check's findings.
   void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<FactRun> TakeCheckLocked()
+  // The check to begin; null: none.
+  std::shared_ptr<FactOrder> TakeCheckLocked(FactQueue::Ticket ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnFacts(const std::shared_ptr<const FactOrder>& order,
+  void BeginCheck(FactQueue::Ticket ticket, std::shared_ptr<FactOrder> order)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnFacts(FactQueue::Ticket ticket, const FactOrder& order,
                const std::vector<HostFacts>& facts) ABSL_LOCKS_EXCLUDED(mutex_);
   // REQUIRES: the hosts are marked as asked.
   void Tell(const std::vector<std::string>& hosts, absl::Duration extend_by)
@@ -162,10 +165,9 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   Confirmation confirmation_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, HostState> hosts_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_deadline_ ABSL_GUARDED_BY(mutex_);
-  AuditEntry caller_ ABSL_GUARDED_BY(mutex_);          // Confirms or extends.
-  absl::Duration extends_by_ ABSL_GUARDED_BY(mutex_);  // Zero: no extension.
-  std::shared_ptr<FactRun> check_ ABSL_GUARDED_BY(mutex_);
-  std::string check_id_ ABSL_GUARDED_BY(mutex_);  // Of its order.
+  AuditEntry caller_ ABSL_GUARDED_BY(mutex_);            // Confirms or extends.
+  absl::Duration extends_by_ ABSL_GUARDED_BY(mutex_);    // Zero: no extension.
+  FactQueue::Ticket check_ ABSL_GUARDED_BY(mutex_) = 0;  // Under way.
   FindingValue check_failed_ ABSL_GUARDED_BY(mutex_);
   absl::Duration check_wait_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_check_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -17,7 +17,7 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/stream_writer.h"
+#include "daemon/controller/stream/stream_writer.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {

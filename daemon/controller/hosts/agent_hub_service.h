@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/controller_parts.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/agent_hub.grpc.pb.h"
 

@@ -33,13 +33,9 @@
 
 namespace clusterd {
 
+// Beside the row of jobs in calls/call_limits.h.
 struct JobChecksLimits {
-  size_t at_once = 32;        // Runs.
-  size_t of_host = 8;         // Runs that ask one host.
-  size_t waiting = 1'024;     // Runs that have not begun.
-  size_t callers = 20'000;    // Over all runs.
-  size_t begun_by_one = 256;  // Runs begun by one asker's questions.
-  // Concurrent runs begun by a host that also ask other hosts.
+  // Runs begun by a host that also ask other hosts, at once.
   size_t shared_by_host = 4;
   // Such runs that a host may begin a minute.
   size_t begun_a_minute = 6;
@@ -48,15 +44,7 @@ struct JobChecksLimits {
   // such a question counts.
   absl::Duration known_wait = absl::Seconds(2);
   absl::Duration known_for = absl::Minutes(2);
-  // Concurrent runs of one user, such as a scheduler: in all, and on a host.
-  size_t at_once_of_user = 16;
-  size_t of_host_by_user = 4;
-  // A user's open calls.
-  size_t callers_of_user = 4'096;
-  // Bytes of the questions of open runs, for all askers and for one.
-  size_t bytes = size_t{512} << 20;
-  size_t bytes_of_one = size_t{64} << 20;
-  // Hooks give up long before this.
+  // Hooks give up long before.
   absl::Duration longest_wait = absl::Minutes(1);
   size_t kept = 512;
   size_t kept_bytes = size_t{64} << 20;

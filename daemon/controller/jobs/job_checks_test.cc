@@ -28,18 +28,27 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+constexpr size_t kJobs = static_cast<size_t>(CallClass::kJob);
+
 // Without attached hosts, every run ends as soon as it begins.
 class JobChecksTest : public testing::Test {
  protected:
-  void Start(const JobChecksLimits& limits = {}) {
+  void Start(const JobChecksLimits& limits = {},
+             const CallLimits& row = kCallLimits[kJobs]) {
     history_ = OpenStore(NewStateFolder(), {});
     const std::string path = absl::StrCat(testing::TempDir(), "/checks.yaml");
     std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
-    spec_ = SpecHolder::Open(path, "test", &scheduler_).value();
-    const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
-                                &pool_,      &log_,          &hosts_};
+    auto spec = SpecHolder::Open(path, "test", &scheduler_);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    spec_ = *std::move(spec);
+    ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
+                          &pool_,      &log_,          &hosts_};
+    CallLimitTable table = kCallLimits;
+    table[kJobs] = row;
+    queue_ = std::make_unique<FactQueue>(parts, table);
+    parts.queue = queue_.get();
     checks_ = std::make_unique<JobChecks>(
-        parts, &running_,
+        parts,
         [this] {
           ++signed_;
           return [](std::string verdict) {
@@ -51,7 +60,7 @@ class JobChecksTest : public testing::Test {
         limits);
   }
   ~JobChecksTest() override {
-    if (checks_ != nullptr) checks_->Stop();
+    if (queue_ != nullptr) queue_->Stop();
     pool_.Drain();
   }
 
@@ -134,7 +143,7 @@ class JobChecksTest : public testing::Test {
   CapturedLog log_;
   WorkerPool pool_{1, 64};
   AttachedHosts hosts_{&scheduler_, &log_};
-  RunningChecks running_;
+  std::unique_ptr<FactQueue> queue_;
   std::unique_ptr<HistoryStore> history_;
   std::unique_ptr<SpecHolder> spec_;
   int signed_ = 0;
@@ -210,16 +219,16 @@ TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
 }
 
 TEST_F(JobChecksTest, HostThatWaitsTooLongGetsAnAnswer) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  Start({}, row);
   Ask(Job("a"));
-  scheduler_.Advance(limits.longest_wait + absl::Seconds(1));
+  scheduler_.Advance(JobChecksLimits().longest_wait + absl::Seconds(1));
   EXPECT_THAT(answers_, SizeIs(0));
   Ask(Job("b"));
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
-  checks_->Stop();
+  queue_->Stop();
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kUnavailable));
   Ask(Job("c"));
@@ -228,11 +237,11 @@ TEST_F(JobChecksTest, HostThatWaitsTooLongGetsAnAnswer) {
 }
 
 TEST_F(JobChecksTest, RefusesWhatItHasNoRoomFor) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  limits.waiting = 2;
-  limits.callers = 3;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  row.waiting = 2;
+  row.callers = 3;
+  Start({}, row);
   for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Job(id));
   // The queue is full for "c"; the last "a" exceeds the bound on callers.
   ASSERT_THAT(answers_, SizeIs(2));
@@ -241,11 +250,11 @@ TEST_F(JobChecksTest, RefusesWhatItHasNoRoomFor) {
 }
 
 TEST_F(JobChecksTest, RefusesQuestionsThatTogetherAreTooLong) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  limits.bytes_of_one = 20'000;
-  limits.bytes = 30'000;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  row.bytes_of_one = 20'000;
+  row.bytes = 30'000;
+  Start({}, row);
   JobSpec job = Job("a");
   job.set_rank_table(std::string(10'000, ' '));
   for (const char* id : {"a", "b"}) {
@@ -268,8 +277,9 @@ TEST_F(JobChecksTest, RefusesQuestionsThatTogetherAreTooLong) {
 TEST_F(JobChecksTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
   JobChecksLimits limits;
   limits.shared_by_host = 1;
-  limits.of_host = 2;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.of_host = 2;
+  Start(limits, row);
   for (const char* host : {"server0", "server1"}) {
     Attachment silent;
     silent.host = host;
@@ -282,50 +292,51 @@ TEST_F(JobChecksTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
     job.add_servers()->set_host("server1");
     Ask(job);
   }
-  const JobChecks::CallId call = checks_->NewCall();
+  const FactQueue::Ticket call = queue_->NewTicket();
   JobAsk ask;
   ask.job.add_servers()->set_host("server1");
   checks_->Ask(call, ask, {[] {}, [](const auto&) {}});
-  EXPECT_EQ(checks_->ProgressOf(call).place(), 0u) << "has begun";
-  checks_->Leave(call);
+  EXPECT_EQ(queue_->ProgressOf(call).place(), 0u) << "has begun";
+  queue_->Leave(call);
 }
 
 TEST_F(JobChecksTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
-  JobChecksLimits limits;
-  limits.of_host = 2;
-  limits.of_host_by_user = 1;
-  limits.callers_of_user = 3;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.of_host = 2;
+  row.of_host_of_one = 1;
+  row.callers_of_one = 3;
+  Start({}, row);
   Attachment silent;
   silent.host = "server0";
   silent.link = std::make_shared<TaskLink>();
   ASSERT_TRUE(hosts_.Attach(silent).ok());
-  std::vector<JobChecks::CallId> calls;
+  std::vector<FactQueue::Ticket> calls;
   absl::Status refused;
   const auto ask_as = [&](const std::string& actor, const std::string& id) {
     JobAsk ask;
     ask.job = Job(id);
     ask.actor = actor;
-    calls.push_back(checks_->NewCall());
+    calls.push_back(queue_->NewTicket());
     checks_->Ask(calls.back(), ask,
                  {[] {}, [&](const auto& end) { refused = end.status(); }});
-    return checks_->ProgressOf(calls.back()).place();
+    return queue_->ProgressOf(calls.back()).place();
   };
   EXPECT_EQ(ask_as("ann", "a"), 0u);
   EXPECT_EQ(ask_as("ann", "b"), 1u) << "the second of hers waits";
   EXPECT_EQ(ask_as("ann", "c"), 2u);
   EXPECT_TRUE(refused.ok()) << refused;
   ask_as("ann", "d");
-  EXPECT_THAT(refused.message(), HasSubstr("3 calls of ann"));
+  EXPECT_THAT(refused.message(),
+              Tells("msg-hub-queue-full", kAny, kAny, "ann"));
   EXPECT_EQ(ask_as("bob", "e"), 0u) << "what waits of hers holds up nobody";
-  for (const JobChecks::CallId call : calls) checks_->Leave(call);
+  for (const FactQueue::Ticket call : calls) queue_->Leave(call);
 }
 
 TEST_F(JobChecksTest, RunOfAUserWhoLeavesEnds) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  Start(limits);
-  const JobChecks::CallId call = checks_->NewCall();
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  Start({}, row);
+  const FactQueue::Ticket call = queue_->NewTicket();
   JobAsk ask;
   ask.job = Job("a");
   ask.actor = "ann";
@@ -333,11 +344,11 @@ TEST_F(JobChecksTest, RunOfAUserWhoLeavesEnds) {
   JobChecks::Caller caller;
   caller.on_end = [&ended](const auto&) { ended = true; };
   checks_->Ask(call, ask, caller);
-  EXPECT_EQ(checks_->ProgressOf(call).place(), 1u);
-  EXPECT_EQ(checks_->ProgressOf(call).pending(), 1u);
-  checks_->Leave(call);
-  EXPECT_EQ(checks_->ProgressOf(call).place(), 0u);
-  checks_->Stop();
+  EXPECT_EQ(queue_->ProgressOf(call).place(), 1u);
+  EXPECT_EQ(queue_->ProgressOf(call).pending(), 1u);
+  queue_->Leave(call);
+  EXPECT_EQ(queue_->ProgressOf(call).place(), 0u);
+  queue_->Stop();
   EXPECT_FALSE(ended);
 }
 
@@ -427,12 +438,12 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   ask.max_age = absl::Minutes(1);
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(1, 0, 0));
-  const JobChecks::CallId first = checks_->NewCall();
+  const FactQueue::Ticket first = queue_->NewTicket();
   checks_->Ask(first, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1));
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(1));
-  checks_->Leave(first);
+  queue_->Leave(first);
   // A complete result answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
@@ -443,10 +454,10 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   pool_.Drain();
   ASSERT_THAT(answers_, SizeIs(3));
   ask.job.set_id("b");
-  const JobChecks::CallId second = checks_->NewCall();
+  const FactQueue::Ticket second = queue_->NewTicket();
   checks_->Ask(second, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 2));
-  checks_->Leave(second);
+  queue_->Leave(second);
 }
 
 TEST_F(JobChecksTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {

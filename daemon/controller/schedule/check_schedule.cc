@@ -22,8 +22,6 @@ namespace {
 
 constexpr int kSentAtSight = 3;
 
-// Leaves most of the hosts' time to manual checks.
-constexpr size_t kAtOnce = 2;
 constexpr absl::Duration kMayBePending = absl::Minutes(10);
 // Checks recalled at a restart, more than begin within kMayBePending; and how
 // many earlier reports, which may be large, are read for the sent state.
@@ -164,6 +162,8 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   std::vector<ScheduledPtr> recalled;
   std::vector<ScheduledPtr> gone;  // Initially all earlier ones.
+  std::vector<FactQueue::Ticket> tickets;
+  std::vector<std::pair<ScheduledPtr, FactQueue::Ticket>> open;
   {
     absl::MutexLock lock(&mutex_);
     gone = std::exchange(all_, {});
@@ -179,6 +179,7 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
         one = std::make_shared<Scheduled>();
       }
       all_.push_back(one);
+      if (one->ticket != 0) open.push_back({one, one->ticket});
       if (one->check.SerializeAsString() == check.SerializeAsString()) continue;
       // A running check of the old schedule ends as such.
       CancelTimersLocked(one.get());
@@ -188,17 +189,19 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
     for (const ScheduledPtr& one : gone) {
       one->gone = true;
       CancelTimersLocked(one.get());
+      tickets.push_back(std::exchange(one->ticket, 0));
     }
   }
-  for (const ScheduledPtr& one : gone) {
-    std::shared_ptr<FactRun> run;
+  for (const FactQueue::Ticket ticket : tickets) parts_.queue->Leave(ticket);
+  // What waits would be checked by the spec of before.
+  for (const auto& [one, ticket] : open) {
+    if (parts_.queue->ProgressOf(ticket).place() == 0) continue;
     {
       absl::MutexLock lock(&mutex_);
-      run = one->run;
+      if (one->ticket == ticket) one->ticket = 0;
     }
-    if (run == nullptr) continue;
-    run->Cancel();
-    Finish(one);
+    parts_.queue->Leave(ticket);
+    if (!absl::c_linear_search(recalled, one)) Begin(one);
   }
   for (const ScheduledPtr& one : recalled) {
     gate_.RunSoon(parts_.pool, parts_.scheduler,
@@ -324,114 +327,84 @@ void CheckSchedule::RoundLocked(const ScheduledPtr& one, absl::Duration delay) {
       absl::MutexLock lock(&mutex_);
       if (one->gone || one->round == 0) return;
       one->round = 0;
-      DueLocked(one.get());
     }
-    BeginDue();
+    Begin(one);
   }));
-}
-
-void CheckSchedule::DueLocked(Scheduled* one) {
-  if (one->running || one->due) return;
-  one->due = true;
-  one->due_since = parts_.scheduler->Now();
-  one->wait_logged = false;
 }
 
 void CheckSchedule::CancelTimersLocked(Scheduled* one) {
   parts_.scheduler->Cancel(std::exchange(one->timer, 0));
   parts_.scheduler->Cancel(std::exchange(one->round, 0));
-  one->due = false;
 }
 
 void CheckSchedule::OnTimer(const ScheduledPtr& one) {
-  bool left_out = false;
-  bool waits = false;
+  FactQueue::Ticket before;
   absl::Duration waited;
   std::string name;
   {
     absl::MutexLock lock(&mutex_);
     if (one->gone || one->timer == 0) return;
     ArmLocked(one, EveryOf(one->check));
-    left_out = one->running;
-    waits = one->due && !std::exchange(one->wait_logged, one->due);
+    before = one->ticket;
     waited = parts_.scheduler->Now() - one->due_since;
-    DueLocked(one.get());
     name = one->check.name();
   }
-  if (left_out) {
+  if (before == 0) return Begin(one);
+  if (parts_.queue->ProgressOf(before).place() == 0) {
     parts_.log->Warning("schedule ", name,
                         ": the check before still runs, this one is left out");
+    return;
   }
-  if (waits) {
-    parts_.log->Warning("schedule ", name, ": has waited ",
-                        absl::FormatDuration(waited), " for a place: ", kAtOnce,
-                        " run at once");
-  }
-  BeginDue();
-}
-
-CheckSchedule::ScheduledPtr CheckSchedule::TakeDue(ScheduledCheck* check) {
-  absl::MutexLock lock(&mutex_);
-  if (at_once_ >= kAtOnce) return nullptr;
-  ScheduledPtr first;
-  for (const ScheduledPtr& one : all_) {
-    if (!one->due) continue;
-    if (first == nullptr || one->due_since < first->due_since) first = one;
-  }
-  if (first == nullptr) return nullptr;
-  first->due = false;
-  first->running = true;
-  ++at_once_;
-  *check = first->check;
-  return first;
-}
-
-void CheckSchedule::BeginDue() {
-  ScheduledCheck check;
-  while (const ScheduledPtr one = TakeDue(&check)) {
-    const absl::Status begun = Begin(one, check);
-    if (begun.ok()) continue;
-    const bool is_full = absl::IsResourceExhausted(begun);
-    parts_.log->Write(
-        is_full ? LogLevel::kInfo : LogLevel::kWarning,
-        absl::StrCat("schedule ", check.name(),
-                     is_full ? ": begins later: " : ": no check begins: ",
-                     begun.message()));
+  {
     absl::MutexLock lock(&mutex_);
-    EndLocked(one.get());
-    if (!one->gone && is_full) RoundLocked(one, kScheduleRetry);
+    if (std::exchange(one->wait_logged, true)) return;
   }
+  parts_.log->Warning("schedule ", name, ": has waited ",
+                      absl::FormatDuration(waited), " for a place");
 }
 
-absl::Status CheckSchedule::Begin(const ScheduledPtr& one,
-                                  const ScheduledCheck& check) {
-  const auto order = std::make_shared<FactOrder>();
+void CheckSchedule::Begin(const ScheduledPtr& one) {
+  const FactQueue::Ticket ticket = parts_.queue->NewTicket();
+  ScheduledCheck check;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (one->gone || one->ticket != 0) return;
+    one->ticket = ticket;
+    one->due_since = parts_.scheduler->Now();
+    one->wait_logged = false;
+    check = one->check;
+  }
+  FactQueue::Question question;
+  question.of = CallClass::kSchedule;
+  question.key = check.name();
+  question.who = ControllerActor(parts_.spec->cluster());
+  FactQueue::Work<void> work;
+  work.prepare = [this, check] { return Prepare(check); };
+  work.conclude = [this, gate = gate_, one, check](const Gathered& gathered) {
+    const CallbackGate::Pass pass(gate);
+    if (pass) Conclude(one, gathered.order, check, gathered.facts);
+    return nullptr;
+  };
+  FactQueue::Caller<void> caller;
+  caller.on_end =
+      gate_.Wrap([this, one, ticket, name = check.name()](const auto& end) {
+        Finish(one, ticket, name, end.status());
+      });
+  parts_.queue->Ask(ticket, std::move(question), std::move(work),
+                    std::move(caller));
+}
+
+absl::StatusOr<std::shared_ptr<FactOrder>> CheckSchedule::Prepare(
+    const ScheduledCheck& check) const {
+  auto order = std::make_shared<FactOrder>();
   order->run_id = NewRunId();
   order->actor = ControllerActor(parts_.spec->cluster());
   order->spec = parts_.spec->spec();
-  order->started_at = parts_.scheduler->Now();
-  // The spec may be newer; the re-read will update the schedule.
+  // The spec may be newer; re-reading it will update the schedule.
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, check.hosts()));
   RETURN_IF_ERROR(ValidateSelection(check.selection()));
   order->selection = check.selection();
-  FactRun::Callbacks callbacks;
-  callbacks.on_facts = gate_.Wrap(
-      [this, one, order, check](const std::vector<HostFacts>& facts) {
-        Conclude(one, *order, check, facts);
-      });
-  const auto run =
-      std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-  {
-    absl::MutexLock lock(&mutex_);
-    if (one->gone) {
-      return absl::CancelledError("cluster.yaml has the schedule no more");
-    }
-    one->run = run;
-  }
-  running_->Note({order, check.selection(), run});
-  const absl::Status started = run->Start();
-  if (!started.ok()) run->Cancel();
-  return started;
+  return order;
 }
 
 void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
@@ -466,7 +439,6 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
                    order.run_id,
                    Part(", ", ValueText(record.entry().changes_words())));
   if (found == News::kTell) tell_(std::move(news));
-  Finish(one);
 }
 
 ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
@@ -495,18 +467,21 @@ ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
   return diff;
 }
 
-void CheckSchedule::Finish(const ScheduledPtr& one) {
+void CheckSchedule::Finish(const ScheduledPtr& one, FactQueue::Ticket ticket,
+                           const std::string& name, const absl::Status& end) {
+  parts_.queue->Leave(ticket);
+  const bool is_full = absl::IsResourceExhausted(end);
   {
     absl::MutexLock lock(&mutex_);
-    EndLocked(one.get());
+    if (one->ticket == ticket) one->ticket = 0;
+    if (is_full && !one->gone) RoundLocked(one, kScheduleRetry);
   }
-  BeginDue();
-}
-
-// A cancel and the end of the run may both call this.
-void CheckSchedule::EndLocked(Scheduled* one) {
-  one->run = nullptr;
-  if (std::exchange(one->running, false)) --at_once_;
+  if (end.ok()) return;
+  parts_.log->Write(
+      is_full ? LogLevel::kInfo : LogLevel::kWarning,
+      absl::StrCat(
+          "schedule ", name,
+          is_full ? ": begins later: " : ": no check begins: ", end.message()));
 }
 
 std::vector<ClusterNow::ScheduleNow> CheckSchedule::Now() const {
@@ -527,17 +502,16 @@ std::vector<ClusterNow::ScheduleNow> CheckSchedule::Now() const {
 
 void CheckSchedule::Stop() {
   gate_.Close();
-  std::vector<std::shared_ptr<FactRun>> runs;
+  std::vector<FactQueue::Ticket> tickets;
   {
     absl::MutexLock lock(&mutex_);
     for (const ScheduledPtr& one : all_) {
       CancelTimersLocked(one.get());
-      if (one->run != nullptr) runs.push_back(std::move(one->run));
-      one->run = nullptr;
+      tickets.push_back(std::exchange(one->ticket, 0));
     }
     all_.clear();
   }
-  for (const auto& run : runs) run->Cancel();
+  for (const FactQueue::Ticket ticket : tickets) parts_.queue->Leave(ticket);
 }
 
 }  // namespace clusterd

@@ -33,9 +33,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/notify/news_sender.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "proto/controller.pb.h"
@@ -146,12 +146,9 @@ class CheckSchedule {
   using Tell = std::function<void(VerdictNews news)>;
 
   // Everything must live until Stop. `notes`: as ControllerService has it.
-  CheckSchedule(const ControllerParts& parts, RunningChecks* running,
+  CheckSchedule(const ControllerParts& parts,
                 std::function<std::vector<std::string>()> notes, Tell tell)
-      : parts_(parts),
-        running_(running),
-        notes_(std::move(notes)),
-        tell_(std::move(tell)) {}
+      : parts_(parts), notes_(std::move(notes)), tell_(std::move(tell)) {}
   ~CheckSchedule() { Stop(); }
 
   // The spec may have changed. Begins no check before `settle`. Does not block.
@@ -170,12 +167,10 @@ class CheckSchedule {
     bool gone = false;  // Removed from cluster.yaml.
     Scheduler::TimerId timer = 0;
     absl::Time next_at;
-    Scheduler::TimerId round = 0;  // Or a second check, or a retry.
-    bool due = false;
+    Scheduler::TimerId round = 0;  // Also: a second round, or a retry.
+    FactQueue::Ticket ticket = 0;  // Of a check that waits or runs.
     absl::Time due_since;
     bool wait_logged = false;
-    bool running = false;
-    std::shared_ptr<FactRun> run;
     ReportWatch watch;
     // What Now() returns, except next_at_ms.
     std::shared_ptr<const ClusterNow::ScheduleNow> newest;
@@ -192,13 +187,12 @@ class CheckSchedule {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RoundLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void DueLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnTimer(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
-  void BeginDue() ABSL_LOCKS_EXCLUDED(mutex_);
-  ScheduledPtr TakeDue(ScheduledCheck* check) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Begin(const ScheduledPtr& one, const ScheduledCheck& check)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // A check is due; it is left out while another waits or runs.
+  void Begin(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<FactOrder>> Prepare(
+      const ScheduledCheck& check) const;
   void Conclude(const ScheduledPtr& one, const FactOrder& order,
                 const ScheduledCheck& check,
                 const std::vector<HostFacts>& facts)
@@ -206,8 +200,9 @@ class CheckSchedule {
   // Compares the record with the previous one, and keeps it.
   ReportDiff Keep(const ScheduledPtr& one, HistoryRecord* record)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void Finish(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
-  void EndLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Finish(const ScheduledPtr& one, FactQueue::Ticket ticket,
+              const std::string& name, const absl::Status& end)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // The schedule's checks in the history, newest first.
   std::vector<HistoryEntry> Newest(const std::string& name, size_t count) const;
   // Null if it is missing or unreadable.
@@ -217,7 +212,6 @@ class CheckSchedule {
   ReportWatch WatchOf(const std::vector<HistoryEntry>& newest) const;
 
   const ControllerParts parts_;
-  RunningChecks* const running_;
   const std::function<std::vector<std::string>()> notes_;
   const Tell tell_;
   const CallbackGate gate_;
@@ -225,7 +219,6 @@ class CheckSchedule {
   mutable absl::Mutex mutex_;
   absl::BitGen random_ ABSL_GUARDED_BY(mutex_);
   std::vector<ScheduledPtr> all_ ABSL_GUARDED_BY(mutex_);
-  size_t at_once_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace clusterd

@@ -74,12 +74,13 @@ class CheckScheduleTest : public testing::Test {
   // Another controller with the same history.
   void Restart(HistoryStore* history = nullptr) {
     schedule_.reset();
-    const ControllerParts parts{
+    ControllerParts parts{
         spec_.get(), history == nullptr ? history_.get() : history,
         &scheduler_, &pool_,
         &log_,       &hosts_};
+    parts.queue = &queue_;
     schedule_ = std::make_unique<CheckSchedule>(
-        parts, &running_, [] { return std::vector<std::string>{"a note"}; },
+        parts, [] { return std::vector<std::string>{"a note"}; },
         [this](VerdictNews news) {
           news_.push_back(absl::StrCat(State_Name(news.before), " ",
                                        State_Name(news.report.verdict())));
@@ -136,7 +137,8 @@ class CheckScheduleTest : public testing::Test {
   CapturedLog log_;
   WorkerPool pool_{1, 8};
   AttachedHosts hosts_{&scheduler_, &log_};
-  RunningChecks running_;
+  FactQueue queue_{
+      ControllerParts{nullptr, nullptr, &scheduler_, &pool_, &log_, &hosts_}};
   std::unique_ptr<HistoryStore> history_ = OpenStore(NewStateFolder());
   std::unique_ptr<SpecHolder> spec_;
   const std::shared_ptr<TaskLink> link_ = std::make_shared<TaskLink>();

@@ -22,7 +22,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/hosts/user_calls.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/trust/enrolment_process.h"
 
 namespace clusterd {

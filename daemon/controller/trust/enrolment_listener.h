@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/admission/connection_acceptor.h"
-#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/join_token.h"
 #include "daemon/process/callback_gate.h"

@@ -30,7 +30,7 @@
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
 #include "config/identity/signing_request.h"
-#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/trust/certificate_authority.h"
 #include "daemon/controller/trust/join_token.h"
 #include "daemon/controller/trust/trust_store.h"

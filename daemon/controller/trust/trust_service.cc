@@ -7,10 +7,10 @@
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/trust/join_token.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
@@ -68,7 +68,8 @@ class TrustCalls final : public TrustService {
   Unary* CreateToken(Context* context, const CreateTokenRequest* request,
                      CreateTokenResponse* response) override {
     return calls_.AnswerAudited(context, "CreateToken", *request,
-                                request->hosts(), &slots_, response,
+                                request->hosts(), CallClass::kCertificates,
+                                response,
                                 [this, request](const SpiffeId& user) {
                                   return MakeToken(*request, user);
                                 });
@@ -77,7 +78,8 @@ class TrustCalls final : public TrustService {
   Unary* RevokeToken(Context* context, const RevokeTokenRequest* request,
                      RevokeTokenResponse* response) override {
     return calls_.AnswerAudited(
-        context, "RevokeToken", *request, request->id(), &slots_, response,
+        context, "RevokeToken", *request, request->id(),
+        CallClass::kCertificates, response,
         [this,
          request](const SpiffeId&) -> absl::StatusOr<RevokeTokenResponse> {
           ASSIGN_OR_RETURN(RevokeTokenResponse revoked,
@@ -91,7 +93,8 @@ class TrustCalls final : public TrustService {
                 ApproveHostResponse* response, bool approves) {
     return calls_.AnswerAudited(
         context, approves ? "ApproveHost" : "RefuseHost", *request,
-        absl::StrCat(request->name(), " ", request->key()), &slots_, response,
+        absl::StrCat(request->name(), " ", request->key()),
+        CallClass::kCertificates, response,
         [this, request, approves](const SpiffeId&) {
           return service_->Decide(request->name(), request->key(), approves);
         });
@@ -110,8 +113,8 @@ class TrustCalls final : public TrustService {
   Unary* ResetHost(Context* context, const ResetHostRequest* request,
                    ResetHostResponse* response) override {
     return calls_.AnswerAudited(
-        context, "ResetHost", *request, request->name(), &slots_, response,
-        [this, request](const SpiffeId&) {
+        context, "ResetHost", *request, request->name(),
+        CallClass::kCertificates, response, [this, request](const SpiffeId&) {
           return service_->Reset(request->name(), request->key());
         });
   }
@@ -119,7 +122,7 @@ class TrustCalls final : public TrustService {
   Unary* ListTokens(Context* context, const ListTokensRequest* request,
                     ListTokensResponse* response) override {
     return calls_.Answer(
-        context, "ListTokens", *request, &slots_, response,
+        context, "ListTokens", *request, CallClass::kCertificates, response,
         [this](const SpiffeId&) { return service_->ListTokens(); });
   }
 
@@ -156,14 +159,14 @@ class TrustCalls final : public TrustService {
   Unary* ListCertificates(Context* context,
                           const ListCertificatesRequest* request,
                           ListCertificatesResponse* response) override {
-    return calls_.Answer(context, kListCertificates, *request, &slots_,
-                         response, [this](const SpiffeId&) {
-                           auto list = service_ == nullptr
-                                           ? AttachedCertificates()
-                                           : service_->ListCertificates();
-                           AddOwn(&list);
-                           return list;
-                         });
+    return calls_.Answer(
+        context, kListCertificates, *request, CallClass::kCertificates,
+        response, [this](const SpiffeId&) {
+          auto list = service_ == nullptr ? AttachedCertificates()
+                                          : service_->ListCertificates();
+          AddOwn(&list);
+          return list;
+        });
   }
 
   Unary* RenewLate(Context* context, const RenewLateRequest* request,
@@ -200,7 +203,6 @@ class TrustCalls final : public TrustService {
   EnrolmentListener* const listener_;
   const UserCalls calls_;
   JoinLimits late_renewals_;  // By host.
-  Slots slots_{"calls about certificates are under way", 32, 4};
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "config/identity/tls_credentials.h"
-#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "daemon/controller/trust/enrolment_service.h"
 #include "proto/trust.grpc.pb.h"

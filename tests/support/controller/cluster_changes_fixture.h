@@ -22,6 +22,7 @@
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/process/worker_pool.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -53,6 +54,7 @@ class ClusterChangesTest : public testing::Test {
   void StartController() {
     ControllerParts parts;
     parts.hosts = &hosts_;
+    parts.queue = &queue_;
     parts.spec = spec_.get();
     parts.history = history_.get();
     parts.scheduler = &scheduler_;
@@ -191,6 +193,8 @@ class ClusterChangesTest : public testing::Test {
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
   AttachedHosts hosts_{&scheduler_, &log_};
+  FactQueue queue_{
+      ControllerParts{nullptr, nullptr, &scheduler_, &pool_, &log_, &hosts_}};
   std::map<std::string, std::shared_ptr<TaskLink>> links_;
   std::map<std::string, AttachedHosts::SessionId> sessions_;
   absl::Mutex mutex_;

@@ -1,4 +1,4 @@
-#include "daemon/controller/send_budget.h"
+#include "daemon/controller/stream/send_budget.h"
 
 #include <memory>
 #include <string>

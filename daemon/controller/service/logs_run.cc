@@ -1,7 +1,7 @@
-#include "daemon/controller/logs_run.h"
+#include "daemon/controller/service/logs_run.h"
 
 #include "config/words/message.h"
-#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
 namespace clusterd {

@@ -1,4 +1,4 @@
-#include "daemon/controller/event_stream.h"
+#include "daemon/controller/stream/event_stream.h"
 
 #include <memory>
 #include <string>

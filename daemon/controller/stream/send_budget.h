@@ -1,8 +1,8 @@
-// Bounds the bytes being sent to one user, and those queued for one stream.
-// gRPC keeps a message until its client has taken it. So a client could open a
-// thousand streams, read none, and occupy the memory of a thousand reports.
-#ifndef DAEMON_CONTROLLER_SEND_BUDGET_H_
-#define DAEMON_CONTROLLER_SEND_BUDGET_H_
+// Bounds the bytes on their way to one user, and those queued for one stream.
+// gRPC keeps a message until its client has taken it. Otherwise a client could
+// open a thousand streams, read none, and keep a thousand reports.
+#ifndef DAEMON_CONTROLLER_STREAM_SEND_BUDGET_H_
+#define DAEMON_CONTROLLER_STREAM_SEND_BUDGET_H_
 
 #include <cstddef>
 #include <deque>
@@ -149,4 +149,4 @@ struct EventStreamOptions {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_SEND_BUDGET_H_
+#endif  // DAEMON_CONTROLLER_STREAM_SEND_BUDGET_H_

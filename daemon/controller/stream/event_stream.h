@@ -1,10 +1,10 @@
 // The answer to one call that streams events: progress, single events, then one
 // last event or a status. Progress is sent at most every 50 ms, and no faster
-// than the client reads. Producers never wait for the client (stream_writer.h):
-// if it is slow, single events are dropped. SendBudget bounds large last events
-// to one user.
-#ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
-#define DAEMON_CONTROLLER_EVENT_STREAM_H_
+// than it is read. Producers never wait for the client (stream_writer.h): a
+// slow one misses single events. SendBudget bounds large last events to one
+// user.
+#ifndef DAEMON_CONTROLLER_STREAM_EVENT_STREAM_H_
+#define DAEMON_CONTROLLER_STREAM_EVENT_STREAM_H_
 
 #include <cstddef>
 #include <deque>
@@ -17,8 +17,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/words/message.h"
-#include "daemon/controller/hosts/stream_writer.h"
-#include "daemon/controller/send_budget.h"
+#include "daemon/controller/stream/send_budget.h"
+#include "daemon/controller/stream/stream_writer.h"
 #include "daemon/process/scheduler.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
@@ -194,4 +194,4 @@ class EventStream final
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_EVENT_STREAM_H_
+#endif  // DAEMON_CONTROLLER_STREAM_EVENT_STREAM_H_

@@ -5,8 +5,8 @@
 //   writing     a message is with gRPC, until OnWriteDone
 //   cancelling  the call's context is in use: it goes when the call is done
 //   finishing   gRPC has the status, and the rest is OnDone
-#ifndef DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_
-#define DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_
+#ifndef DAEMON_CONTROLLER_STREAM_STREAM_WRITER_H_
+#define DAEMON_CONTROLLER_STREAM_STREAM_WRITER_H_
 
 #include <cstddef>
 #include <functional>
@@ -177,4 +177,4 @@ class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_
+#endif  // DAEMON_CONTROLLER_STREAM_STREAM_WRITER_H_

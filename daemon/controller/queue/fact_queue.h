@@ -1,0 +1,268 @@
+// The one queue of runs that ask hosts for their facts. Owners say what to ask
+// and what to do with the facts; the queue begins runs within the limits of
+// their class (calls/call_limits.h), shares them, and ends them.
+//
+//   the run with the same key     a new question
+//   has not begun                 joins it
+//   asks hosts                    begins another run, since the user may just
+//                                 have fixed something; joins it if
+//                                 `joins_begun` is set and the run can still
+//                                 ask the hosts
+//   is over                       begins another run
+//
+// A run is charged to the caller with the fewest running ones, so one who joins
+// the run of a user without free places brings one. A run that waits never
+// overtakes an older one on a host where the class has a limit.
+//
+// A question of a host is about that host alone: its run asks only hosts that
+// have asked themselves before or within `hold_for` of its begin. The others'
+// facts are missing, with that reason. A user's question asks all.
+#ifndef DAEMON_CONTROLLER_QUEUE_FACT_QUEUE_H_
+#define DAEMON_CONTROLLER_QUEUE_FACT_QUEUE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/calls/call_limits.h"
+#include "daemon/controller/calls/controller_parts.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "proto/controller.pb.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+using HostSet = absl::flat_hash_set<std::string>;
+
+// What a run learned, for its owner.
+struct Gathered {
+  const FactOrder& order;
+  const std::vector<HostFacts>& facts;  // As order.hosts.
+  const HostSet& asked;                 // Hosts that have asked themselves.
+  bool of_all;                          // A user has asked, too.
+};
+
+// Safe for concurrent use; calls nothing under its lock.
+class FactQueue {
+ public:
+  // A caller's place; each is left once.
+  using Ticket = uint64_t;
+
+  struct Question {
+    CallClass of = CallClass::kCheck;
+    std::string key;   // Equal ones share a run.
+    std::string who;   // The user or host whose share it takes.
+    std::string host;  // The asking host; empty: a user asks about all.
+    bool joins_begun = false;
+    // Runs at once of that asker, if not by the table; kNoLimit: not counted.
+    size_t at_once = 0;
+    size_t bytes = 0;  // What its run keeps of it.
+    // The caller waits so long for the run to begin.
+    absl::Time give_up = absl::InfiniteFuture();
+    absl::Duration hold_for = absl::ZeroDuration();
+    // For a new run: hosts that have asked, beside those of a run under way.
+    HostSet asked = {};
+  };
+
+  // What a run does. One class has one type of result.
+  template <typename Result>
+  struct Work {
+    // Called once, on the thread of the first caller; its error ends the run.
+    std::function<absl::StatusOr<std::shared_ptr<FactOrder>>()> prepare;
+    // Called once, on a thread of the pool, unless the run is cancelled.
+    std::function<std::shared_ptr<const Result>(const Gathered&)> conclude;
+  };
+
+  // Called on any thread, possibly before Ask returns; neither blocks.
+  template <typename Result>
+  struct Caller {
+    std::function<void()> on_progress = [] {};
+    // Called once, unless the caller leaves before. Errors of `prepare`, and:
+    //   PermissionDenied    the run does not have the asking host
+    //   ResourceExhausted   a limit, or the controller is overloaded
+    //   DeadlineExceeded    it did not begin in time
+    //   Unavailable         the controller stops
+    std::function<void(absl::StatusOr<std::shared_ptr<const Result>>)> on_end;
+  };
+
+  // All parts must outlive it.
+  explicit FactQueue(const ControllerParts& parts,
+                     const CallLimitTable& limits = kCallLimits)
+      : parts_(parts), limits_(limits) {}
+  // REQUIRES: Stop was called, and the pool is drained.
+  ~FactQueue() = default;
+
+  // For Ask, so that progress is available from the begin.
+  Ticket NewTicket() ABSL_LOCKS_EXCLUDED(mutex_);
+  template <typename Result>
+  void Ask(Ticket ticket, Question question, Work<Result> work,
+           Caller<Result> caller) ABSL_LOCKS_EXCLUDED(mutex_) {
+    AskAny(ticket, std::move(question),
+           {std::move(work.prepare),
+            [conclude = std::move(work.conclude)](const Gathered& gathered)
+                -> AnyResult { return conclude(gathered); }},
+           {std::move(caller.on_progress),
+            [end = std::move(caller.on_end)](absl::StatusOr<AnyResult> result) {
+              if (!result.ok()) return end(result.status());
+              end(std::static_pointer_cast<const Result>(*std::move(result)));
+            }});
+  }
+  // True if Ask would join a run now.
+  bool Joins(const Question& question) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The caller calls it once, also after its end. Then it is not called any
+  // more, except for calls under way. A run without callers ends.
+  void Leave(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Until the caller leaves.
+  CheckProgress ProgressOf(Ticket ticket) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Runs with a selection of rules that ask hosts now, oldest first.
+  std::vector<RunningCheck> Running() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends all runs, and refuses further ones.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using RunId = uint64_t;  // Older runs have smaller ones.
+  using AnyResult = std::shared_ptr<const void>;
+  using AnyWork = Work<void>;
+  using AnyCaller = Caller<void>;
+  enum class Stage { kPreparing, kWaiting, kAsking, kOver };
+
+  struct Call {
+    AnyCaller caller;
+    std::string who;
+    std::string host;
+    size_t at_once;
+    absl::Time give_up;
+  };
+  using Calls = std::map<Ticket, Call>;
+  // Whose places a run takes.
+  struct Payer {
+    std::string who;  // Empty: only places of all.
+    bool of_host;     // Also of that user on each host.
+  };
+  struct Run {
+    Question question;
+    AnyWork work;
+    Stage stage = Stage::kPreparing;
+    std::shared_ptr<FactOrder> order = nullptr;  // Null: it is prepared.
+    std::shared_ptr<FactRun> facts = nullptr;    // Null: it has not begun.
+    bool of_all = false;                         // A user has asked.
+    HostSet asked = {};
+    absl::Time held_until = absl::InfiniteFuture();
+    std::optional<Payer> payer = {};  // From its begin on.
+    Calls calls = {};
+  };
+  struct Taken {
+    Shares runs;  // By payer.
+    // If the class has a limit there: by host, and by payer.
+    Shares on_host;
+    absl::flat_hash_map<std::string, Shares> on_host_of_one;
+  };
+  // The runs of a class.
+  struct Lane {
+    std::map<RunId, Run> runs;
+    std::set<RunId> waiting_runs;
+    absl::flat_hash_map<std::string, RunId> newest;  // By key.
+    absl::flat_hash_set<std::string> asking;         // Keys.
+    Taken taken;                                     // By runs that have begun.
+    Shares waiting, callers, bytes;
+    // A thread is in BeginNext, and has to search again: it must not nest,
+    // since thousands of runs may end as they begin.
+    bool begins = false;
+    bool again = false;
+  };
+  struct Place {
+    CallClass of;
+    RunId run;
+    std::string who;
+    std::shared_ptr<FactRun> facts;  // Of a run that is over.
+  };
+  using Erased = std::map<RunId, Run>::node_type;
+  // A run that has ended: its callers must still learn it.
+  struct Ended {
+    Calls calls;
+    Erased run;
+  };
+
+  const CallLimits& LimitsOf(CallClass of) const {
+    return limits_[static_cast<size_t>(of)];
+  }
+  Lane& LaneLocked(CallClass of) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return lanes_[static_cast<size_t>(of)];
+  }
+  Run* FindLocked(CallClass of, RunId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void AskAny(Ticket ticket, Question question, AnyWork work, AnyCaller caller)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The run that the question joins; 0: none.
+  RunId JoinableLocked(const Question& question) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<RunId> JoinLocked(const Question& question, AnyWork* work,
+                                   bool* is_new)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnPrepared(CallClass of, RunId id,
+                  const absl::StatusOr<std::shared_ptr<FactOrder>>& order)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Begins runs that may, and ends those that nobody waits for any more.
+  void BeginNext(CallClass of) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<Ended> TakeLateLocked(CallClass of)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RunId TakeNextLocked(CallClass of) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The caller with the fewest running ones that may pay for the run, beside
+  // runs ahead of it; nullopt: none.
+  static std::optional<Payer> PayerOf(const Run& run, const CallLimits& limits,
+                                      const Taken& taken, const Taken& ahead,
+                                      size_t* running);
+  static bool HasHosts(const Run& run, const CallLimits& limits,
+                       const Taken& taken, const Taken& ahead);
+  static void TakeHosts(const Run& run, const Payer& payer,
+                        const CallLimits& limits, Taken* taken);
+  static void GiveHosts(const Run& run, const CallLimits& limits, Taken* taken);
+  void Begin(CallClass of, RunId id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Conclude(CallClass of, RunId id, const std::vector<HostFacts>& facts)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void End(CallClass of, RunId id, const absl::StatusOr<AnyResult>& result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The run has stopped asking, or never will.
+  void StopAskingLocked(Lane* lane, RunId id, Run* run)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends it for its callers, and frees what it took unless that is held until
+  // they leave.
+  Ended TakeOffLocked(CallClass of, RunId id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // To be destroyed without the lock.
+  Erased EraseLocked(CallClass of, RunId id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Tell(const Ended& ended, const absl::StatusOr<AnyResult>& result);
+  // Of one run, or with 0 of all.
+  void NoteProgress(CallClass of, RunId only) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const ControllerParts parts_;
+  const CallLimitTable limits_;
+
+  mutable absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::array<Lane, kCallClasses> lanes_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Ticket, Place> places_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_QUEUE_FACT_QUEUE_H_
