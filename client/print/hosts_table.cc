@@ -105,8 +105,9 @@ std::string Remark(const HostEntry& host, absl::Time now) {
   return JoinParts(
       "; ",
       {host.conflict(), host.maintenance() ? Say("hosts-in-maintenance") : "",
-       attached ? "" : host.detached_reason(), host.simulation(),
-       DriftRemark(host.drift()), CertificateRemark(host, now)});
+       attached ? "" : host.detached_reason(),
+       ValueText(Term(host.simulation())), DriftRemark(host.drift()),
+       CertificateRemark(host, now)});
 }
 
 // Presence, version, remark, and if the host was never seen.

@@ -286,6 +286,17 @@ TEST(ReportHtmlTest, HasBothLanguagesAndOpensInTheCurrentOne) {
   EXPECT_EQ(other.Texts("//body/div"), page.Texts("//body/div"));
 }
 
+TEST(ReportHtmlTest, HasTheWordsOfSimulationsForTheScript) {
+  Report report = GoldenMessage<Report>("reports/pass");
+  report.mutable_hosts(0)->set_simulation("in memory");
+  report.mutable_hosts(1)->set_simulation("of a newer clusterd");
+  const std::string html = Html(report);
+  const PageTree english(html, "en"), chinese(html, "zh-CN");
+  EXPECT_THAT(english.Values("//data/@value"), ElementsAre("in memory"));
+  EXPECT_THAT(english.Texts("//data"), ElementsAre(Say("term-in-memory")));
+  EXPECT_THAT(chinese.Texts("//data"), ElementsAre("内存中"));
+}
+
 TEST(ReportHtmlTest, SaysTheSameInChinese) {
   const Report report = SmallBrokenReport();
   const PageTree page(Html(report), "zh-CN");

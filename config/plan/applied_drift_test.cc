@@ -69,7 +69,7 @@ TEST(FindAppliedDriftTest, IsEmptyWhileAllIsAsAppliedAndMissingWithoutFacts) {
   const DriftFact fact = FindAppliedDrift({apply}, GoodFacts("node-01"));
   ASSERT_TRUE(fact.has_value());
   EXPECT_EQ(fact.value().drifts_size(), 0);
-  EXPECT_EQ(fact.value().untold_size(), 0);
+  EXPECT_EQ(fact.value().unknown_size(), 0);
   EXPECT_TRUE(FindAppliedDrift({}, LowSomaxconn()).has_value());
   HostFacts facts;
   facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
@@ -295,7 +295,7 @@ TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
   applies.push_back(Applied("bb", steps));
   const DriftFact fact = FindAppliedDrift(applies, LowSomaxconn());
   EXPECT_EQ(fact.value().drifts_size(), 1);
-  EXPECT_EQ(fact.value().untold_size(), kMaxAppliedDrifts - 1);
+  EXPECT_EQ(fact.value().unknown_size(), kMaxAppliedDrifts - 1);
   EXPECT_EQ(fact.value().left_out(), 10u);
   EXPECT_EQ(fact.value().unknown(0).apply_id(), "bb");
   EXPECT_EQ(fact.value().unknown(0).step(), 1u);

@@ -43,7 +43,8 @@ VerdictBytes BytesForHosts(JobVerdict verdict);
 // was observed, cut to one line. Without facts and other findings.
 Report ReportForHook(const Report& report);
 
-// The words of `text`, which has the same meaning in English.
+// The words of `text`, which has the same meaning in English. For a text that
+// has no words they are "RULE/": clusterctl puts the rule's title in front.
 FindingValue TextWords(const JobReason& reason);
 
 // "clusterd: link: device 3: DOWN", after the name of another host. The line is

@@ -270,6 +270,27 @@ TEST(MakeJobVerdictTest, HoldsTheWorstOfEveryHostWithinItsBounds) {
   EXPECT_EQ(verdict.reasons_size(), 16);
 }
 
+TEST(MakeJobVerdictTest, NamesTheRuleOfATextThatHasNoWordsForWantOfBytes) {
+  Report report;
+  for (int i = 0; i < 1152; ++i) {
+    report.add_hosts()->set_host(absl::StrCat("server", i));
+  }
+  Finding& finding = AddFinding("link", FAIL, "server0", &report);
+  finding.set_finding("down");
+  finding.set_observed(std::string(119, 'o'));
+  *finding.add_values() = ToFindingValue(std::string(40, 'v'));
+  for (int i = 1; i < 1152; ++i) {
+    finding.add_subjects()->set_host(absl::StrCat("server", i));
+  }
+  const JobVerdict verdict = MakeJobVerdict(report, JobSpec());
+  const JobReason& first = verdict.hosts(0).reasons(0);
+  const JobReason& last = verdict.hosts(1151).reasons(0);
+  EXPECT_EQ(TextWords(first).words(), "link/down");
+  EXPECT_FALSE(last.has_said());
+  EXPECT_EQ(TextWords(last).words(), "link/");
+  EXPECT_EQ(ReasonLine(last), ReasonLine(first));
+}
+
 TEST(MakeJobVerdictTest, LeavesOutNoFailureForWhatAnotherOneExplains) {
   Report report;
   report.add_hosts()->set_host("a");

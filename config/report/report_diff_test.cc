@@ -294,7 +294,7 @@ TEST(DiffReportsTest, TakesADeviceAsItsHostWhereThatCouldNotBeAsked) {
       ElementsAre("link node0: PASS->UNKNOWN: - (mend)",
                   "link node0 device 3: FAIL->UNKNOWN: - (mend)"));
   // What another rule tells is not judged.
-  Report reported = With("link", SKIPPED, "told by another", "node0", {3});
+  Report reported = With("link", SKIPPED, "of another one", "node0", {3});
   RuleOf("link", &reported).set_state(PASS);
   EXPECT_THAT(Changes(Down("node0", {3}), reported),
               ElementsAre("link node0 device 3: FAIL->NONE: DOWN"));

@@ -269,7 +269,7 @@ void AddNotes(const ClusterView& view, Report* report) {
   }
   for (const auto& [simulation, hosts] : simulations) {
     *report->add_said() = Worded("hosts-simulated", Counted(hosts, "host"),
-                                 PrintableText(simulation));
+                                 Term(PrintableText(simulation)));
   }
   if (!shared.empty()) {
     *report->add_said() = HostNetworkNote(report->network_namespace(), shared);

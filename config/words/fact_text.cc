@@ -437,6 +437,15 @@ FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                      : Worded("plan-say-drifted", fact, now, was);
 }
 
+FindingValue MistakeWords(const HostAllows& allows) {
+  constexpr size_t kMaxMistakeBytes = 4000;
+  const size_t bytes = allows.mistake_words().ByteSizeLong();
+  return allows.has_mistake_words() && bytes <= kMaxMistakeBytes
+             ? PrintableWords(allows.mistake_words())
+             : ToFindingValue(
+                   PrintableText(allows.mistake(), kMaxWordsTextBytes));
+}
+
 FindingValue WhatIsAllowed(const HostAllows& allows) {
   const std::string kinds = KindsText(AllowedKinds(allows));
   if (!allows.mistake().empty()) return Worded("plan-say-allows-until", kinds);
@@ -447,7 +456,7 @@ FindingValue WhatIsAllowed(const HostAllows& allows) {
 FindingValue HowToAllow(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds) {
   if (!allows.mistake().empty()) {
-    return Worded("plan-say-allow-correct", allows.mistake());
+    return Worded("plan-say-allow-correct", MistakeWords(allows));
   }
   const std::string line = AllowLine(kinds);
   return allows.file().empty()

@@ -307,6 +307,11 @@ TEST_F(HostVetoTest, TellsFileKindsAndTheMistakeThatAPlanNames) {
   EXPECT_THAT(allows.mistake(),
               AllOf(HasSubstr("host_veto.yaml:2:1"), Not(HasSubstr(":3:1")),
                     Not(HasSubstr("\n"))));
+  EXPECT_EQ(EnglishText(allows.mistake_words()), allows.mistake());
+  {
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_NE(ValueText(allows.mistake_words()), allows.mistake());
+  }
   // Text that is not UTF-8 would make the facts unreadable.
   std::ofstream(path_) << "\xca\xa7: 1\n";
   EXPECT_THAT(ReadHostAllows(path_).mistake(), Not(HasSubstr("\xca")));

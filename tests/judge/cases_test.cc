@@ -88,7 +88,7 @@ std::vector<Case> LaunchCases() {
          other->add_addresses("10.8.0.9");
        },
        "host-interface", WARN, "server1"},
-      {27, "TheNicThatHcclIsToldIsNotThere", "atlas-training",
+      {27, "TheNicOfHcclIsNotThere", "atlas-training",
        [](TestCluster& c) {
          EnvironmentVariable* set =
              c.facts[1].mutable_environment()->mutable_value()->add_variables();

@@ -139,6 +139,11 @@ ProgramWorld WorldWithWords() {
   answer.set_reason("clusterd: maintenance: in maintenance UNTIL");
   answer.add_let_through("waivers are not known");
   *answer.add_let_through_words() = Worded("msg-hook-waivers-not-known");
+  FindingValue text_alone;  // As TextWords makes it.
+  text_alone.set_words("link/");
+  text_alone.set_text("DOWN since noon");
+  answer.add_let_through("text alone");
+  *answer.add_let_through_words() = Worded("hook-reason", "link", text_alone);
   finding.set_words("a-newer-rule/x");
   answer.add_let_through("new");
   *answer.add_let_through_words() =
@@ -153,6 +158,8 @@ TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
   const std::string english =
       "clusterctl hook: slurm-prolog: not blocking: waivers are not known: the "
       "controller has sent none since clusterd started on this host\n"
+      "clusterctl hook: slurm-prolog: not blocking: clusterd: link: DOWN since "
+      "noon\n"
       "clusterctl hook: slurm-prolog: not blocking: clusterd: a-newer-rule: in "
       "maintenance until 10:00\n"
       "clusterd: maintenance: in maintenance UNTIL; waived, otherwise fail, "
@@ -168,6 +175,7 @@ TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
     const std::string chinese = RunHook(words, world).err;
     for (const char* text :
          {"slurm-prolog：不阻止：豁免未知", "clusterd：maintenance：维护中：",
+          "clusterd：link：期望：网口的链路为 UP；英文原文：DOWN since noon\n",
           "；已豁免", "a-newer-rule：in maintenance until 10:00\n"}) {
       EXPECT_THAT(chinese, HasSubstr(text));
     }

@@ -453,7 +453,9 @@ bool HookService::BrakeIsOn(const Call& call, HookAnswer* answer) {
   if (may.ok() ? may->may() : absl::IsUnavailable(may.status())) return false;
   const FindingValue why =
       Worded("msg-hook-not-drained",
-             may.ok() ? ToFindingValue(PrintableText(may->why_not()))
+             may.ok() ? PrintableWords(may->has_why_not_words()
+                                           ? may->why_not_words()
+                                           : ToFindingValue(may->why_not()))
                       : WhyWords(may.status()),
              answer->reason_words());
   HoldBrake(why, call.kind.is_slurm, answer);

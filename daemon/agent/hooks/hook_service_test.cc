@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,6 +73,7 @@ class FakeController final : public ControllerLine {
     DrainAnswer answer;
     answer.set_may(may_drain);
     if (!may_drain) answer.set_why_not("12 of 100 hosts failed in 10 min");
+    if (why_not.has_value()) *answer.mutable_why_not_words() = *why_not;
     return answer;
   }
 
@@ -80,6 +82,7 @@ class FakeController final : public ControllerLine {
   absl::Status away;
   absl::Status silent;  // About drains.
   bool may_drain = true;
+  std::optional<FindingValue> why_not;
   absl::Notification* hold = nullptr;
   std::atomic<int> asked{0};
   std::atomic<uint32_t> max_age_ms{0};
@@ -327,6 +330,10 @@ TEST_F(HookServiceTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
                              HasSubstr("12 of 100 hosts"),
                              HasSubstr("clusterd: link: DOWN"))));
   EXPECT_EQ(Answer(HOOK_PLAIN).decision(), HookAnswer::REFUSE);
+  // The controller's words reach the caller as words.
+  controller_.why_not = Worded("count-device", 12);
+  EXPECT_THAT(Answer(HOOK_SLURM_PROLOG).let_through_words(),
+              Contains(Tells("msg-hook-not-drained", "count-device")));
   // A controller that does not say whether it may is a brake, too.
   controller_.silent = absl::DeadlineExceededError("no answer in 2s");
   const HookAnswer silent = Answer(HOOK_SLURM_PROLOG);

@@ -47,7 +47,7 @@ constexpr char kDevice[] = R"(
 // enough for any cluster here.
 constexpr char kHost[] = R"text(
   elapsed_ms: 1
-  simulation: "healthy facts, in memory"
+  simulation: "in memory"
   identity { kernel_release { value: "5.10.0" }
              architecture { value: "aarch64" }
              os_release { value: "Debian GNU/Linux 12 (bookworm)" } }
