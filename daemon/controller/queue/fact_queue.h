@@ -42,20 +42,11 @@
 #include "daemon/controller/calls/call_limits.h"
 #include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/queue/fact_question.h"
 #include "proto/controller.pb.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
-
-using HostSet = absl::flat_hash_set<std::string>;
-
-// What a run learned, for its owner.
-struct Gathered {
-  const FactOrder& order;
-  const std::vector<HostFacts>& facts;  // As order.hosts.
-  const HostSet& asked;                 // Hosts that have asked themselves.
-  bool of_all;                          // A user has asked, too.
-};
 
 // Safe for concurrent use; calls nothing under its lock.
 class FactQueue {
@@ -63,21 +54,7 @@ class FactQueue {
   // A caller's place; each is left once.
   using Ticket = uint64_t;
 
-  struct Question {
-    CallClass of = CallClass::kCheck;
-    std::string key;   // Equal ones share a run.
-    std::string who;   // The user or host whose share it takes.
-    std::string host;  // The asking host; empty: a user asks about all.
-    bool joins_begun = false;
-    // Runs at once of that asker, if not by the table; kNoLimit: not counted.
-    size_t at_once = 0;
-    size_t bytes = 0;  // What its run keeps of it.
-    // The caller waits so long for the run to begin.
-    absl::Time give_up = absl::InfiniteFuture();
-    absl::Duration hold_for = absl::ZeroDuration();
-    // For a new run: hosts that have asked, beside those of a run under way.
-    HostSet asked = {};
-  };
+  using Question = FactQuestion;
 
   // What a run does. One class has one type of result.
   template <typename Result>

@@ -1,0 +1,45 @@
+// What an owner asks of the queue of fact runs, and what it gets.
+#ifndef DAEMON_CONTROLLER_QUEUE_FACT_QUESTION_H_
+#define DAEMON_CONTROLLER_QUEUE_FACT_QUESTION_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
+#include "daemon/controller/calls/call_limits.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+using HostSet = absl::flat_hash_set<std::string>;
+
+// What a run learned, for its owner.
+struct Gathered {
+  const FactOrder& order;
+  const std::vector<HostFacts>& facts;  // As order.hosts.
+  const HostSet& asked;                 // Hosts that have asked themselves.
+  bool of_all;                          // A user has asked, too.
+};
+
+struct FactQuestion {
+  CallClass of = CallClass::kCheck;
+  std::string key;   // Equal ones share a run.
+  std::string who;   // The user or host whose share it takes.
+  std::string host;  // The asking host; empty: a user asks about all.
+  bool joins_begun = false;
+  // Runs at once of that asker, if not by the table; kNoLimit: not counted.
+  size_t at_once = 0;
+  size_t bytes = 0;  // What its run keeps of it.
+  // The caller waits so long for the run to begin.
+  absl::Time give_up = absl::InfiniteFuture();
+  absl::Duration hold_for = absl::ZeroDuration();
+  // For a new run: hosts that have asked, beside those of a run under way.
+  HostSet asked = {};
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_QUEUE_FACT_QUESTION_H_
