@@ -63,11 +63,10 @@ class JobChecks {
     std::weak_ptr<const ClusterSpec> base;
     Result result;
     size_t bytes;
-    HostSet asked;  // Hosts that asked themselves.
-    absl::Time ended;
+    AskedAt asked;
   };
 
-  // Reads the job of a question that begins a run, and counts it.
+  // Reads the job of a question that begins a run, and counts the run.
   absl::Status Open(JobAsk* ask) ABSL_LOCKS_EXCLUDED(mutex_);
   Result FindKeptLocked(const std::string& key, const JobAsk& ask,
                         const std::shared_ptr<const ClusterSpec>& base)

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "daemon/controller/calls/call_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -14,13 +14,14 @@
 
 namespace clusterd {
 
-using HostSet = absl::flat_hash_set<std::string>;
+// Hosts that have asked themselves, and when.
+using AskedAt = absl::flat_hash_map<std::string, absl::Time>;
 
 // What a run learned, for its owner.
 struct Gathered {
   const FactOrder& order;
   const std::vector<HostFacts>& facts;  // As order.hosts.
-  const HostSet& asked;                 // Hosts that have asked themselves.
+  const AskedAt& asked;
   bool of_all;                          // A user has asked, too.
 };
 
@@ -37,7 +38,8 @@ struct FactQuestion {
   absl::Time give_up = absl::InfiniteFuture();
   absl::Duration hold_for = absl::ZeroDuration();
   // For a new run: hosts that have asked, beside those of a run under way.
-  HostSet asked = {};
+  AskedAt asked = {};
+  absl::Duration counts_for = absl::InfiniteDuration();  // Each of `asked`.
 };
 
 }  // namespace clusterd

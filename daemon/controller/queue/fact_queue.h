@@ -109,6 +109,10 @@ class FactQueue {
   CheckProgress ProgressOf(Ticket ticket) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs with a selection of rules that ask hosts now, oldest first.
   std::vector<RunningCheck> Running() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Such a run by its id. NotFound; FailedPrecondition if its result is about
+  // to arrive.
+  absl::StatusOr<RunningCheck> Find(const std::string& run_id) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends all runs, and refuses further ones.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -140,7 +144,9 @@ class FactQueue {
     std::shared_ptr<FactOrder> order = nullptr;  // Null: it is prepared.
     std::shared_ptr<FactRun> facts = nullptr;    // Null: it has not begun.
     bool of_all = false;                         // A user has asked.
-    HostSet asked = {};
+    AskedAt asked = {};
+    absl::flat_hash_set<std::string> hosts = {};  // Of the order.
+    absl::Time give_up = absl::InfiniteFuture();  // The earliest.
     absl::Time held_until = absl::InfiniteFuture();
     std::optional<Payer> payer = {};  // From its begin on.
     Calls calls = {};
@@ -159,6 +165,7 @@ class FactQueue {
     absl::flat_hash_set<std::string> asking;         // Keys.
     Taken taken;                                     // By runs that have begun.
     Shares waiting, callers, bytes;
+    absl::Time first_give_up = absl::InfiniteFuture();  // Of waiting runs.
     // A thread is in BeginNext, and has to search again: it must not nest,
     // since thousands of runs may end as they begin.
     bool begins = false;
@@ -168,7 +175,8 @@ class FactQueue {
     CallClass of;
     RunId run;
     std::string who;
-    std::shared_ptr<FactRun> facts;  // Of a run that is over.
+    std::shared_ptr<FactOrder> order = nullptr;  // Of a run that is over.
+    std::shared_ptr<FactRun> facts = nullptr;
   };
   using Erased = std::map<RunId, Run>::node_type;
   // A run that has ended: its callers must still learn it.

@@ -90,7 +90,7 @@ absl::Status ControllerService::ChooseHosts(const Request& request,
                                             const RuleSelection* selection,
                                             FactOrder* order) const {
   order->network_namespace = request.network_namespace();
-  if (selection != nullptr) order->selection = *selection;
+  if (selection != nullptr) order->judged = order->selection = *selection;
   if constexpr (std::is_same_v<Request, PlanRequest>) {
     ASSIGN_OR_RETURN(order->steps, SelectSteps({request.only().begin(),
                                                 request.only().end()}));
@@ -123,6 +123,7 @@ absl::Status ControllerService::ChooseHosts(const LaunchRequest& request,
                                             const RuleSelection* selection,
                                             FactOrder* order) const {
   RETURN_IF_ERROR(ValidateSelection(*selection));
+  order->judged = *selection;
   return NarrowOrder(request.job(), order);
 }
 
@@ -132,7 +133,8 @@ FactQueue::Ticket ControllerService::JoinQueue(
   const FactQueue::Ticket ticket = parts_.queue->NewTicket();
   EventStreamOptions options;
   options.on_end = [this, ticket] { parts_.queue->Leave(ticket); };
-  options.budget = std::make_shared<CallBudget>(&budget_, user.name);
+  options.budget = 
+      std::make_shared<CallBudget>(&run_budget_, user.ToString());
   stream->Begin(std::move(options));
   stream->Show([this, ticket](Event* event) {
     *event->mutable_progress() = parts_.queue->ProgressOf(ticket);

@@ -207,7 +207,10 @@ class ControllerService final : public Controller::CallbackService {
   const std::function<std::vector<std::string>()> notes_;
   const UserCalls calls_;
 
-  SendBudget budget_{64 << 20};      // Bytes on their way to one user.
+  // Bytes on their way to one user: of changes, and of all other runs, so that
+  // no reading holds up a change.
+  SendBudget budget_{64 << 20};
+  SendBudget run_budget_{64 << 20};
   WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };
 
