@@ -1,5 +1,5 @@
-// Brakes hooks that fail their hosts: when many hosts fail at once, a person's
-// or our own mistake is likelier than many broken hosts.
+// Brakes hooks that fail their hosts: when many hosts fail at once, a mistake
+// of a person or of clusterd is likelier than many broken hosts.
 //   hosts failed in the window, this one too   | may fail
 //   up to 2, or the share of the spec's hosts  | yes
 //   more                                       | no: a person must check
@@ -32,9 +32,9 @@ class DrainBrake {
   DrainBrake(const ControllerParts& parts, const DrainLimits& limits)
       : parts_(parts), limits_(limits) {}
 
-  // Answers if a host may be failed. A yes counts once in a window. A no is
-  // logged once for each host in a window; the first is kept in the history as
-  // a check without a verdict. Does not block.
+  // Answers whether a host may be failed. A yes counts once in a window. A no
+  // is logged once for each host in a window; the first is kept in the history
+  // as a check without a verdict. Does not block.
   DrainAnswer Ask(const std::string& host, const DrainQuestion& question)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

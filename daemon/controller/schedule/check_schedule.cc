@@ -193,7 +193,7 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
     }
   }
   for (const FactQueue::Ticket ticket : tickets) parts_.queue->Leave(ticket);
-  // What waits would be checked by the spec of before.
+  // Checks that still wait would use the previous spec.
   for (const auto& [one, ticket] : open) {
     if (parts_.queue->ProgressOf(ticket).place() == 0) continue;
     {
