@@ -56,7 +56,7 @@ AuditFindings Verify(const std::string& text,
   return VerifyAudit(std::vector<AuditText>{{"a", text}}, heads);
 }
 
-// What the verifier tells of a line.
+// Matches the verifier's message about a line.
 template <typename... Values>
 Telling At(absl::string_view line, absl::string_view row,
            const Values&... values) {

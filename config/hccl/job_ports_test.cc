@@ -99,7 +99,7 @@ TEST(HcclPortsOnTest, JobFileWinsOverLoginAndSpec) {
   EXPECT_EQ(HcclPortsOn(spec, HostWith("HCCL_IF_BASE_PORT", "53000"), &job)
                 .possible.ToString(),
             "40000-40031");
-  // What HCCL refuses counts as not set.
+  // A value that HCCL refuses counts as not set.
   for (const char* value : {"80", "65600", "53000x", ""}) {
     const HcclPortNeed need =
         HcclPortsOn(SilentSpec(), HostWith("HCCL_IF_BASE_PORT", value));

@@ -302,7 +302,7 @@ TEST(RankTableTest, CountsNoDeviceWhoseIdIsNoNumber) {
                 HasSubstr("is a placeholder"))
         << text;
   }
-  // Of several super pods needs addresses.
+  // A rank table of several super pods needs addresses.
   const std::string two =
       With(R"({"server_id":"node_0"},{"server_id":"node_1"}]}])",
            R"({"server_id":"node_0"}]},{"super_pod_id":"1","server_list":[

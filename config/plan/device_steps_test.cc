@@ -178,7 +178,7 @@ TEST(PlanUnnamedTest, LeavesAloneWhatToolOrBootWouldNotTakeOrNobodyKnows) {
   DeviceOf(&cases[0], 0)->mutable_gateway()->set_value("10.9.9.9");
   SetConf(&cases[1], "address_0", "10.0.0.99");
   SetConf(&cases[2], "udhcpc_enable_0", "1");
-  // What nobody knows, or the file alone has, and a reserved address.
+  // Unknown values, values in the file alone, and a reserved address.
   MakeMissing(DeviceOf(&cases[3], 0)->mutable_gateway(), Missing::BUSY, "");
   MakeMissing(DeviceOf(&cases[3], 0)->mutable_detect_address(), Missing::BUSY,
               "");

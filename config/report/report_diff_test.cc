@@ -293,7 +293,7 @@ TEST(DiffReportsTest, TakesADeviceAsItsHostWhereThatCouldNotBeAsked) {
       Changes(Down("node0", {3}), With("link", UNKNOWN, "-", "node0", {})),
       ElementsAre("link node0: PASS->UNKNOWN: - (mend)",
                   "link node0 device 3: FAIL->UNKNOWN: - (mend)"));
-  // What another rule tells is not judged.
+  // A finding that another rule reports is not judged.
   Report reported = With("link", SKIPPED, "told by another", "node0", {3});
   RuleOf("link", &reported).set_state(PASS);
   EXPECT_THAT(Changes(Down("node0", {3}), reported),

@@ -31,7 +31,7 @@ TEST(CheckNeighbourTableTest, WarnsWhereThePeersDoNotFit) {
   EXPECT_EQ(cluster.Check("neighbour-table").state(), SKIPPED);
 }
 
-// Of server0.
+// The kernel facts of server0.
 KernelFacts& KernelOf(TestCluster& cluster) {
   return *cluster.facts[0].mutable_kernel();
 }
@@ -265,7 +265,7 @@ TEST(BacklogNeedTest, IsTheSpecsOwnNumberUnlessMoreDialTheRoot) {
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "19584 19584 19584");
   spec.mutable_kernel()->set_somaxconn(70000);
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "70000 70000 70000");
-  // Nobody says how many dial the root: no more than HCCL advises.
+  // Without a number of dialling hosts, HCCL's own advice is enough.
   ClusterSpec none;
   EXPECT_EQ(Text(SomaxconnNeed(none)), "0 65535 65535");
   ServerSpec* server = none.add_servers();

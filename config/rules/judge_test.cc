@@ -90,7 +90,7 @@ TEST(JudgeTest, LetsASilentHostCostOneUnknown) {
   EXPECT_EQ(JudgedCount(ResultOf(report, "link")), 16);
 }
 
-// Of one device.
+// The facts of one device are missing.
 TEST(JudgeTest, IsUnknownWhereAFactIsMissing) {
   TestCluster cluster;
   cluster.device(0, 3).clear_address();
@@ -223,7 +223,7 @@ TEST(JudgeSelectionTest, TurnsFailuresIntoWarningsThatSaySo) {
   const Finding& finding = ResultOf(waived, "link").findings(0);
   EXPECT_TRUE(finding.downgraded());
   EXPECT_EQ(finding.waiver().waived_from(), WARN);
-  // What is unknown stays so.
+  // An unknown result stays unknown.
   cluster.spec.clear_waivers();
   cluster.device(1, 3).clear_link();
   EXPECT_EQ(ResultOf(cluster.MakeReport(options), "link").state(), UNKNOWN);
@@ -833,7 +833,7 @@ TEST(WaiverTest, OfAllHostsLeavesAVerdictThatIsNoPass) {
   TestCluster cluster = WithLinksDown();
   AddWaiver("link", {}, &cluster);
   EXPECT_EQ(cluster.MakeReport().verdict(), WARN);
-  // Who has no clock does not heed it.
+  // Without a clock the waiver does not apply.
   cluster.now = absl::InfiniteFuture();
   const Report report = cluster.MakeReport();
   EXPECT_EQ(ResultOf(report, "link").state(), FAIL);
@@ -864,7 +864,7 @@ TEST(WaiverTest, OfACauseCoversTheFailuresThatFollow) {
   for (const RuleResult& result : report.rules()) {
     EXPECT_NE(result.state(), FAIL) << Lines(result);
   }
-  // What it is for the job otherwise.
+  // The waiver keeps the state that the job gives the finding.
   cluster.StartJob();
   const RuleResult link = cluster.Check("link");
   EXPECT_EQ(link.state(), WARN);

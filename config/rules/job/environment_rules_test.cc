@@ -35,7 +35,7 @@ std::string Line(const std::string& variable) {
                       ", where=/etc/profile.d/hccl.sh:3");
 }
 
-// What a summary says of variables that are not judged.
+// The part of a summary about variables that are not judged.
 std::string NotJudged(const char* why, const std::string& variable,
                       const char* where = "/etc/profile.d/hccl.sh:3") {
   return Say("env-not-judged", Say(absl::StrCat("env-", why)),

@@ -66,7 +66,7 @@ struct Runner {
   absl::StatusOr<FindingValue> Run(const PlanStep& step) {
     return actions.Set(issuer.token(), step, {});
   }
-  // What a step says that is done.
+  // Returns the words of a step that succeeds.
   FindingValue Done(const PlanStep& step) { return Run(step).value(); }
   FakeMachine::Device& device(uint32_t id) {
     return scenario->machine.device(id);
@@ -76,7 +76,7 @@ struct Runner {
   void PutConf(const std::string& text) {
     files().Put("/etc/hccn.conf", text, 0640, 0, 12);
   }
-  // What Save saves; a failure of the test, and nothing, if it does not.
+  // Returns the saved resources; fails the test if Save fails.
   std::vector<SavedResource> Saved(const PlanStep& step) {
     return actions.Save(step).value();
   }
