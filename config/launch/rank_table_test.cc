@@ -328,7 +328,7 @@ TEST(RankTableTest, NamesContainersOnABridgeOfDocker) {
   EXPECT_THAT(message,
               HasSubstr(Say("msg-job-table-docker-bridge",
                             "server_list[1].server_id", "\"172.17.0.7\"")));
-  // Refuses what is no JSON object.
+  // Refuses input that is not a JSON object.
   for (const char* text : {"", "[]", "{", "\"1.0\"", "rank_id=0"}) {
     EXPECT_THAT(MessageOf(text), HasSubstr("EI0004")) << text;
   }

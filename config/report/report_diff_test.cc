@@ -148,7 +148,7 @@ TEST(DiffReportsTest, GivesTheFindingOfAChangeWithItsValues) {
   EXPECT_EQ(given.subjects(0).host(), "");
   EXPECT_THAT(given.subjects(0).devices(), ElementsAre(3, 4));
   EXPECT_EQ(given.why(), "");
-  // Findings of an older controller have texts alone.
+  // Findings of an older controller have only texts.
   found.clear_finding();
   EXPECT_FALSE(DiffReports(Healthy(), after).changes(0).has_finding());
 }

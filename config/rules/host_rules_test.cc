@@ -358,7 +358,7 @@ void SetBoot(const std::vector<std::tuple<std::string, int, std::string>>& all,
   SetBoot(all, KernelOf(cluster).mutable_somaxconn_at_boot());
 }
 
-// A plan knows cluster.yaml alone.
+// A plan knows only cluster.yaml.
 TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
   TestCluster cluster;
   KernelOf(cluster).mutable_reserved_ports()->set_value("60000-60031");
@@ -552,7 +552,7 @@ TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
   kernel.mutable_initial_namespace()->set_value(true);
   EXPECT_THAT(ListenBacklogIn(cluster),
               HasSubstr("fix=sysctl -w net.core.somaxconn=65535, then"));
-  // A key of the host alone is set there.
+  // A key that exists only on the host is set there.
   SetMissing(Missing::ABSENT, "", InContainer(cluster).mutable_somaxconn());
   EXPECT_EQ(ListenBacklogIn(cluster),
             "UNKNOWN server0 not-in-namespace parameter=net.core.somaxconn, "

@@ -328,8 +328,8 @@ TEST(BuildReportTest, DoesNotPassWhenNoHostWasJudged) {
               testing::Contains(Say("product-not-known", "\"atlas-9999\"")));
 }
 
-// A super pod that goes through HCCS alone: its RoCE ports have no address, no
-// link and no neighbour.
+// A super pod that uses only HCCS: its RoCE ports have no address, no link and
+// no neighbour.
 TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
   TestCluster cluster("atlas-a3-superpod");
   cluster.ForEachDevice([](DeviceFacts& device) {
@@ -705,7 +705,7 @@ TEST(JudgeJobTest, SaysWhichJobIsJudgedAndHowLargeItIs) {
   EXPECT_EQ(report.verdict(), PASS);
 }
 
-// A rule about the job alone judges no host.
+// A rule about only the job judges no host.
 TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob().add_dtypes("fp16");
@@ -716,7 +716,7 @@ TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   EXPECT_EQ(answers.MakeReport({Only({"job-dtype"})}).verdict(), UNKNOWN);
 }
 
-// A daemon does so while the controller is away.
+// A daemon does so while it has no controller.
 TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
   TestCluster cluster("atlas-training");
   JobSpec& job = cluster.StartJob();

@@ -181,7 +181,7 @@ TEST(FormulaTest, FollowsTheUsualPrecedence) {
   EXPECT_EQ(Value("1 + 8*n + d", inputs), "30");
   EXPECT_EQ(Value("(n+1) % servers", inputs), "0");
   EXPECT_EQ(Value("100*g + i", inputs), "201");
-  // Empty formula object is zero and refuses what is no formula.
+  // An empty formula is zero; refuses input that is not a formula.
   EXPECT_EQ(*Formula().Evaluate({}), 0);
   for (absl::string_view text :
        {"x", "n n", "1 2", "2^3", "nd", "n1", "1.5", "N", "server", "1 +* 2",

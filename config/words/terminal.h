@@ -32,7 +32,7 @@ enum class ColorMode { kAuto, kAlways, kNever };
 // statuses, vendor output, logs and audit entries are English in both.
 enum class Language { kEnglish, kChinese };
 
-// The language of this thread's words; English unless an InLanguage lives.
+// The language of this thread's words; English unless an InLanguage exists.
 // Texts that are kept or sent, or that programs read, are English.
 Language CurrentLanguage();
 

@@ -122,7 +122,7 @@ struct AuditLimits {
   absl::Duration hung_after = absl::Seconds(5);
 };
 
-// Safe for concurrent use. Begin and End alone wait for the disk.
+// Safe for concurrent use. Only Begin and End wait for the disk.
 class AuditLog {
  public:
   // `path`: its folder is there. `self`: the own SPIFFE id, for what has no

@@ -56,7 +56,7 @@ struct RunSetup {
   // Conditions that have no field above.
   std::vector<std::string> not_understood;
   // Keys of the device state without a meaning here. The run may not depend on
-  // them, so it takes place all the same.
+  // them, so it takes place anyway.
   std::vector<std::string> unknown_keys;
 
   // Needs another user or a mount of its own.

@@ -150,7 +150,7 @@ void HoldMounts(const std::string& folder, int ready) {
 }
 
 // A file as large as the memory, or half of the free disk at most, written once
-// and then read for ever. Every other page makes room for it.
+// and then read forever. Every other page makes room for it.
 void FillPageCache(const std::string& folder, int ready) {
   struct sysinfo memory = {};
   sysinfo(&memory);

@@ -346,7 +346,7 @@ TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
   }
 }
 
-// Set for one role of a job alone, as prefill and decode have it.
+// Set for only one role of a job, as with prefill and decode.
 TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   TestCluster cluster;
   Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");

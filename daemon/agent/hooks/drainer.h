@@ -95,7 +95,7 @@ struct SlurmNode {
   // drain.
   bool IsOurs() const;
   // True if the reason is another's and must not be replaced. Slurm's own texts
-  // for a hook that refused, or for a host that was away, do not count.
+  // for a hook that refused, or for a detached host, do not count.
   bool IsOfOthers() const;
 };
 

@@ -85,7 +85,7 @@ TEST(DecideTest, DecidesByStateRuleSettingsAndWhoSaysSo) {
       {Reason("maintenance", FAIL), {}, kRefuse, kRefuse},
       // The job's own request is wrong.
       {Reason("job-device-count", FAIL), {}, kRefuse, kAllow},
-      // A host alone is not sure of what needs the spec.
+      // Without a controller a host is not sure of rules that need the spec.
       {Reason("firewall", FAIL), {}, kDrain, kAllow},
       {Reason("firewall", FAIL), closed, kDrain, kDrain},
       {Reason("hccn-conf", FAIL), {}, kDrain, kAllow},

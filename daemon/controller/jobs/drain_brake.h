@@ -3,7 +3,7 @@
 //   hosts failed in the window, this one too   | may fail
 //   up to 2, or the share of the spec's hosts  | yes
 //   more                                       | no: a person must check
-// With a share of 0, no host may be failed at all.
+// With a share of 0, no host may be failed.
 #ifndef DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
 #define DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
 

@@ -79,7 +79,7 @@ TEST(FindIptablesDropsTest, FindsWhatDropsWithItsPorts) {
       {"-A INPUT -g own\n-A own -s 10.0.0.1/32 -j DROP\n",
        {": -A own -s 10.0.0.1/32 -j DROP"}},
       {"-A FORWARD -j own\n-A own -s 10.0.0.1/32 -j DROP\n", {}},
-      // What is for other packets.
+      // Rules for other packets.
       {"-A INPUT -p udp -m udp --dport 60000:60031 -j DROP\n-A INPUT -p icmp "
        "-j DROP\n-A INPUT -i lo -j DROP\n-A INPUT -m conntrack --ctstate "
        "INVALID -j DROP\n-A INPUT -m state --state INVALID -j DROP\n-A INPUT "

@@ -87,7 +87,7 @@ class FakeDevices {
   class StateInMemory;
   class ConfInMemory;
 
-  // `script`: keys of the devices' state for this run alone.
+  // `script`: keys of the devices' state for only this run.
   CommandResult Run(const std::vector<std::string>& argv, Edits edits,
                     const std::map<std::string, std::string>& script);
   Fault TakeFault(uint32_t id, bool half);

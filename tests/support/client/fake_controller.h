@@ -21,7 +21,7 @@
 
 namespace clusterd {
 
-// The fake's answers. Set before the first call, then left alone.
+// The fake's answers. Set before the first call and not changed later.
 struct ControllerScript {
   GetSpecResponse spec;
   grpc::Status spec_status;

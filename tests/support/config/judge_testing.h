@@ -35,7 +35,7 @@ struct TestCluster {
   // A host as delivered: no device has an address, gateway or detect address,
   // and hccn.conf has only the tool's own lines.
   void MakeNew(int host);
-  // The host sends no facts at all.
+  // The host sends no facts.
   void Silence(int host);
   // No query about the device is answered: "`hccn_tool -i 3 -ip -g`: what". The
   // TLS switch in hccn.conf stays.
