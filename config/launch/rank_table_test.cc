@@ -223,7 +223,7 @@ TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
       MessageOf(With("\"server_count\":\"2\",", "\"version\":\"1.0\"}"));
   EXPECT_THAT(message, HasSubstr("server_list: is missing"));
   EXPECT_THAT(message, HasSubstr(Say("msg-job-table-text-behind", 3, "}")));
-  // Takes a comma behind the last address.
+  // Takes a comma after the last address.
   const auto with = [](const char* ips) {
     return MessageOf(With("192.168.100.111", ips));
   };

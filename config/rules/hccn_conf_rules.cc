@@ -111,7 +111,7 @@ void AddProblems(const ClusterView& view, const HostView& host,
 }
 
 // Judges the result that `-cfg status` reports for the last recovery of each
-// device. Counts devices whose tool lacks that query, which costs no verdict.
+// device. Counts devices whose tool lacks that query, which changes no verdict.
 void JudgeRecovery(const HostView& host, size_t* not_supported,
                    RuleReport& report) {
   if (host.facts->hccn_tool().generation() == NpuToolFacts::ASCEND_950) return;

@@ -265,7 +265,7 @@ TEST(BacklogNeedTest, IsTheSpecsOwnNumberUnlessMoreDialTheRoot) {
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "19584 19584 19584");
   spec.mutable_kernel()->set_somaxconn(70000);
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "70000 70000 70000");
-  // Without a number of dialling hosts, HCCL's own advice is enough.
+  // If the number of connecting hosts is unknown, HCCL's own advice is enough.
   ClusterSpec none;
   EXPECT_EQ(Text(SomaxconnNeed(none)), "0 65535 65535");
   ServerSpec* server = none.add_servers();
@@ -395,7 +395,7 @@ TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
 
 // The kernel's initial value: 128, or 4096 from Linux 5.4 on.
 TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
-  TestCluster cluster = SilentCluster(16);  // 144 dial the root.
+  TestCluster cluster = SilentCluster(16);  // 144 connect to the root.
   const auto on = [&cluster](const char* release) {
     HostFacts& host = cluster.facts[0];
     host.mutable_identity()->mutable_kernel_release()->set_value(release);

@@ -55,7 +55,7 @@ TEST(AddressPatternTest, ListsBracketsInTheOrderWritten) {
   EXPECT_EQ(Addresses("10.[1,0].0.[7-9/2]"),
             "10.1.0.7 10.1.0.9 10.0.0.7 10.0.0.9");
   EXPECT_EQ(Addresses("10.0.[1,1].1"), "10.0.1.1 10.0.1.1");
-  // Counts on with a formula and tells whether it counts on.
+  // Counts on with a formula and says whether it counts on.
   EXPECT_EQ(Addresses("10.1.0.1 + n", Server(0)), "10.1.0.1");
   EXPECT_EQ(Addresses("10.1.0.1 + n", Server(1151)), "10.1.4.128");
   EXPECT_EQ(Addresses("10.1.[0-1].1+10*n", Server(2)), "10.1.0.21 10.1.1.21");

@@ -97,7 +97,7 @@ HubMessage ObserveTask(uint64_t id) {
   return message;
 }
 
-// The hub in a server, and one host that dials it.
+// The hub in a server, and one host that connects to it.
 class AgentTest : public testing::Test {
  protected:
   void Start(std::vector<HubMessage> script) {

@@ -1,4 +1,4 @@
-// A peer that heeds neither gRPC nor HTTP/2 is dropped before it costs others.
+// A peer that violates gRPC or HTTP/2 is dropped before it affects others.
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -474,7 +474,7 @@ struct Attack {
 
 std::vector<Attack> AttacksOnMemory() {
   const std::string headers = CallHeaders("/clusterd.Enrolment/Join");
-  // 62 MiB in 63 kB, behind the five bytes that gRPC begins a message with.
+  // 62 MiB in 63 kB, after the five bytes with which gRPC begins a message.
   const std::string zeros(size_t{62} << 20, '\0');
   std::string packed(64 << 10, '\0');
   uLongf size = packed.size();

@@ -49,7 +49,7 @@ struct RunSetup {
   bool lock_for_ever = false;
   bool renamed_while_waiting = false;
   bool with_partner = false;
-  // So many devices are set together, in so many rounds; 0: one run.
+  // The number of devices set together, and of rounds; 0: one run.
   int devices_at_once = 0;
   int rounds = 0;
   std::optional<int> signal;

@@ -185,7 +185,7 @@ bool AllRun() {
   return must_end != 0 || (known && ended.si_pid == 0);
 }
 
-// Waits until so many children have written to `ready`, or the load ends.
+// Waits until this many children have written to `ready`, or the load ends.
 void WaitReady(int ready, int count) {
   while (count > 0 && must_end == 0 && AllRun()) {
     pollfd readable = {ready, POLLIN, 0};

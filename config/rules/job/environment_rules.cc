@@ -246,7 +246,7 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
       DevicesValue(hidden.empty() ? listed : hidden));
 }
 
-// HCCL accepts a base port with too few ports behind it.
+// HCCL accepts a base port with too few ports after it.
 void JudgeBasePort(const ClusterView& view, const HostView& host,
                    RuleReport& report) {
   const EnvironmentVariable* const base =

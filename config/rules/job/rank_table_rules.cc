@@ -236,7 +236,7 @@ class TableJudge {
         ascends = ascends && device.rank_id == next++;
       }
       const int server = server_of_[i];
-      // A server with too many or too few devices moves all behind it.
+      // A server with too many or too few devices moves all after it.
       if (server == kNobody || lowest == expected[server] ||
           !all_have_theirs_) {
         continue;

@@ -64,7 +64,7 @@ struct RandomCluster {
 // A way to set up or use a cluster that is in order.
 struct Variation {
   const char* name;
-  // One of so many clusters that can have it has it.
+  // One of this many clusters that can have it has it.
   size_t one_in;
   bool (*applies)(const RandomCluster& cluster);
   void (*make)(RandomCluster& cluster);
