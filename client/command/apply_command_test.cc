@@ -61,7 +61,7 @@ ProgramOutput Apply(const Arguments& options = {},
   return RunProgram(With({"apply", PlanPath(), "--yes"}, options), world);
 }
 
-// What 4 steps on two hosts, or as many, are announced with.
+// The question before an apply of `steps` on two hosts.
 FindingValue Question(size_t waves, const FindingValue& first = {},
                       const FindingValue& force = {},
                       const FindingValue& reverts = {}, size_t steps = 4) {

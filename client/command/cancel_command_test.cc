@@ -196,7 +196,7 @@ ProgramWorld CancelledWorld(const std::string& by) {
   return world;
 }
 
-// What an apply says of its run.
+// The line of `clusterctl apply` about its run.
 std::string RunLine(absl::string_view row) {
   return Line("apply", Worded(row, kRun));
 }

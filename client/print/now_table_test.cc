@@ -138,7 +138,7 @@ TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
   EXPECT_THAT(Printed(now),
               HasSubstr("\nschedule nightly\n" + Say("now-no-check") + "; " +
                         Say("now-next", "00:05:01") + "\n"));
-  // More are away than it lists.
+  // More hosts are away than the list names.
   now = Sample();
   now.set_hosts_expected(1152);
   EXPECT_THAT(

@@ -99,7 +99,7 @@ TEST(HcclPortsOnTest, JobFileWinsOverLoginAndSpec) {
   EXPECT_EQ(HcclPortsOn(spec, HostWith("HCCL_IF_BASE_PORT", "53000"), &job)
                 .possible.ToString(),
             "40000-40031");
-  // What HCCL refuses counts as not set.
+  // A value that HCCL refuses counts as not set.
   for (const char* value : {"80", "65600", "53000x", ""}) {
     const HcclPortNeed need =
         HcclPortsOn(SilentSpec(), HostWith("HCCL_IF_BASE_PORT", value));
@@ -165,7 +165,7 @@ TEST(CannPortsOfTest, KnowsTheVersionsWhoseNumberIsPublished) {
   EXPECT_EQ(PortsOf("8.2.RC1"), "32 of 32");
   EXPECT_EQ(PortsOf("8.10.0"), "32 of 32");
   EXPECT_EQ(PortsOf("9.0.0.beta1"), "32 of 32");
-  // Is open where nobody published it.
+  // Unpublished versions may need either number.
   EXPECT_EQ(PortsOf("8.1.RC1"), "16 of 32");
   // Takes no other text for a version.
   for (const char* text : {"", "8", "newest", "8.2 ", "12345.0"}) {

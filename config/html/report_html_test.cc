@@ -163,7 +163,7 @@ TEST(ReportHtmlTest, HasCausesWorstFirstWithTheCommandToCopy) {
   EXPECT_EQ(causes[0][0], 'F');
   EXPECT_THAT(causes[0], HasSubstr("server1 device 3"));
   EXPECT_THAT(causes[0], HasSubstr("link"));
-  // A button to copy stands only behind the text that it copies.
+  // A button to copy stands only after the text that it copies.
   const auto copied =
       page.Texts("//button[@class='copy']/preceding-sibling::*[1]");
   EXPECT_THAT(copied, Contains(HasSubstr("hccn_tool -i 3 ")));

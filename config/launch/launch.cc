@@ -429,7 +429,7 @@ class Maker {
   const LaunchMethod* method_ = nullptr;
   std::string nnodes_;
   bool range_ = false;
-  bool uniform_ = true;  // All servers have as many devices.
+  bool uniform_ = true;  // All servers have the same number of devices.
   bool tiered_ = false;
   size_t world_size_ = 0;
   uint32_t port_ = 0;

@@ -492,10 +492,10 @@ TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(status, Tells("msg-learn-hccn-conf")) << text;
   }
-  // A key of another file is no IPv6 address.
+  // A key of another file is not an IPv6 address.
   EXPECT_THAT(Import({"version: 1.0\nserver_list: []\n"}).status(),
               Tells("file0:1:1: ", "value-ipv6", "version:"));
-  // An address beside a name is no server.
+  // An address beside a name is not a server.
   EXPECT_THAT(
       MessageLines(Import({"node[01-02]\nnode03 10.10.0.13\n"}).status()),
       ElementsAre(Tells("file0:2:1: ", "msg-learn-mixed")));

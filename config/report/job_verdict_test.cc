@@ -135,7 +135,7 @@ TEST(ReasonsAboutTest, HasTheWordsOfATextAndCutsTheirValuesWithIt) {
   JobReason reason = ReasonsAbout(report, "a")[0];
   EXPECT_EQ(reason.said().words(), "link/down");
   EXPECT_EQ(reason.said().values(0).text(), "DOWN");
-  // Behind the rule, and behind the device.
+  // After the rule, and after the device.
   const FindingValue words = ReasonWords(reason).values(1).values(1);
   EXPECT_EQ(words.words(), "link/down");
   EXPECT_EQ(words.text(), "link is wrong");

@@ -31,7 +31,7 @@ TEST(CheckNeighbourTableTest, WarnsWhereThePeersDoNotFit) {
   EXPECT_EQ(cluster.Check("neighbour-table").state(), SKIPPED);
 }
 
-// Of server0.
+// The kernel facts of server0.
 KernelFacts& KernelOf(TestCluster& cluster) {
   return *cluster.facts[0].mutable_kernel();
 }
@@ -265,7 +265,7 @@ TEST(BacklogNeedTest, IsTheSpecsOwnNumberUnlessMoreDialTheRoot) {
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "19584 19584 19584");
   spec.mutable_kernel()->set_somaxconn(70000);
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "70000 70000 70000");
-  // Nobody says how many dial the root: no more than HCCL advises.
+  // If the number of connecting hosts is unknown, HCCL's own advice is enough.
   ClusterSpec none;
   EXPECT_EQ(Text(SomaxconnNeed(none)), "0 65535 65535");
   ServerSpec* server = none.add_servers();
@@ -358,7 +358,7 @@ void SetBoot(const std::vector<std::tuple<std::string, int, std::string>>& all,
   SetBoot(all, KernelOf(cluster).mutable_somaxconn_at_boot());
 }
 
-// A plan knows cluster.yaml alone.
+// A plan knows only cluster.yaml.
 TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
   TestCluster cluster;
   KernelOf(cluster).mutable_reserved_ports()->set_value("60000-60031");
@@ -395,7 +395,7 @@ TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
 
 // The kernel's initial value: 128, or 4096 from Linux 5.4 on.
 TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
-  TestCluster cluster = SilentCluster(16);  // 144 dial the root.
+  TestCluster cluster = SilentCluster(16);  // 144 connect to the root.
   const auto on = [&cluster](const char* release) {
     HostFacts& host = cluster.facts[0];
     host.mutable_identity()->mutable_kernel_release()->set_value(release);
@@ -552,7 +552,7 @@ TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
   kernel.mutable_initial_namespace()->set_value(true);
   EXPECT_THAT(ListenBacklogIn(cluster),
               HasSubstr("fix=sysctl -w net.core.somaxconn=65535, then"));
-  // A key of the host alone is set there.
+  // A key that exists only on the host is set there.
   SetMissing(Missing::ABSENT, "", InContainer(cluster).mutable_somaxconn());
   EXPECT_EQ(ListenBacklogIn(cluster),
             "UNKNOWN server0 not-in-namespace parameter=net.core.somaxconn, "

@@ -99,7 +99,7 @@ FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
   return FindingValue();
 }
 
-// The mistakes of hccn.conf matter to RoCE ports alone.
+// Mistakes in hccn.conf matter only to RoCE ports.
 constexpr absl::string_view kPortFileRule = "hccn-conf";
 
 RuleResult RunRule(const Rule& rule, const ClusterView& view,

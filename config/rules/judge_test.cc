@@ -90,7 +90,7 @@ TEST(JudgeTest, LetsASilentHostCostOneUnknown) {
   EXPECT_EQ(JudgedCount(ResultOf(report, "link")), 16);
 }
 
-// Of one device.
+// The facts of one device are missing.
 TEST(JudgeTest, IsUnknownWhereAFactIsMissing) {
   TestCluster cluster;
   cluster.device(0, 3).clear_address();
@@ -223,7 +223,7 @@ TEST(JudgeSelectionTest, TurnsFailuresIntoWarningsThatSaySo) {
   const Finding& finding = ResultOf(waived, "link").findings(0);
   EXPECT_TRUE(finding.downgraded());
   EXPECT_EQ(finding.waiver().waived_from(), WARN);
-  // What is unknown stays so.
+  // An unknown result stays unknown.
   cluster.spec.clear_waivers();
   cluster.device(1, 3).clear_link();
   EXPECT_EQ(ResultOf(cluster.MakeReport(options), "link").state(), UNKNOWN);
@@ -328,8 +328,8 @@ TEST(BuildReportTest, DoesNotPassWhenNoHostWasJudged) {
               testing::Contains(Say("product-not-known", "\"atlas-9999\"")));
 }
 
-// A super pod that goes through HCCS alone: its RoCE ports have no address, no
-// link and no neighbour.
+// A super pod that uses only HCCS: its RoCE ports have no address, no link and
+// no neighbour.
 TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
   TestCluster cluster("atlas-a3-superpod");
   cluster.ForEachDevice([](DeviceFacts& device) {
@@ -705,7 +705,7 @@ TEST(JudgeJobTest, SaysWhichJobIsJudgedAndHowLargeItIs) {
   EXPECT_EQ(report.verdict(), PASS);
 }
 
-// A rule about the job alone judges no host.
+// A rule about only the job judges no host.
 TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob().add_dtypes("fp16");
@@ -716,7 +716,7 @@ TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   EXPECT_EQ(answers.MakeReport({Only({"job-dtype"})}).verdict(), UNKNOWN);
 }
 
-// A daemon does so while the controller is away.
+// A daemon does so while it has no controller.
 TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
   TestCluster cluster("atlas-training");
   JobSpec& job = cluster.StartJob();
@@ -833,7 +833,7 @@ TEST(WaiverTest, OfAllHostsLeavesAVerdictThatIsNoPass) {
   TestCluster cluster = WithLinksDown();
   AddWaiver("link", {}, &cluster);
   EXPECT_EQ(cluster.MakeReport().verdict(), WARN);
-  // Who has no clock does not heed it.
+  // Without a clock the waiver does not apply.
   cluster.now = absl::InfiniteFuture();
   const Report report = cluster.MakeReport();
   EXPECT_EQ(ResultOf(report, "link").state(), FAIL);
@@ -864,7 +864,7 @@ TEST(WaiverTest, OfACauseCoversTheFailuresThatFollow) {
   for (const RuleResult& result : report.rules()) {
     EXPECT_NE(result.state(), FAIL) << Lines(result);
   }
-  // What it is for the job otherwise.
+  // The waiver keeps the state that the job gives the finding.
   cluster.StartJob();
   const RuleResult link = cluster.Check("link");
   EXPECT_EQ(link.state(), WARN);

@@ -39,7 +39,7 @@ std::optional<int> Parse(std::vector<const char*> arguments,
   return status.has_value() ? status : AddAgentConfig(flags);
 }
 
-// What a refused command line, with status 3, says.
+// Returns the error of a command line that is refused with status 3.
 std::string Refused(const std::vector<const char*>& arguments) {
   AgentFlags flags;
   testing::internal::CaptureStderr();
@@ -110,7 +110,7 @@ TEST(ParseAgentFlagsTest, NamedFileIsReadInPlaceOfTheDefaultOne) {
   const std::string named = root + "/etc/clusterd/b.yaml";
   EXPECT_THAT(Refused({"--root", root.c_str(), "--config", named.c_str()}),
               HasSubstr("not set: --controller;"));
-  // A recording reads no file that nobody named.
+  // A recording reads only files that were named.
   AgentFlags flags;
   EXPECT_EQ(Parse({"--root", root.c_str(), "--record"}, &flags), std::nullopt);
   EXPECT_EQ(flags.config, "");

@@ -153,7 +153,7 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
   }
 }
 
-// A ping shows that the stream lives, however busy the host is.
+// A ping shows that the stream works, however busy the host is.
 TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
   TestAudit audit;
   OtherTasks others;

@@ -101,7 +101,7 @@ class AuditLogTest : public testing::Test {
   std::unique_ptr<AuditLog> audit_;
 };
 
-// No file gets larger while it lives, as on a disk that is full.
+// No file grows while it exists, as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {

@@ -62,7 +62,7 @@ class Proofs {
 // A daemon's parts; a test blocks one of them.
 struct WatchedDaemon {
   // Timers answer as soon as their thread runs, perhaps too late on a loaded
-  // machine; workers answer at once or not at all.
+  // machine; workers answer at once or never.
   void Watch() {
     Watch({TimersPart(&scheduler, [this] { absl::MutexLock lock(&state); }),
            WorkersPart(&pool, absl::Hours(1))});

@@ -44,7 +44,7 @@ class AuditTest : public testing::Test {
         LowSomaxconnHost(controller_, certificates_, 0));
   }
 
-  // Applies a plan that an operator makes now.
+  // Makes and applies a plan as an operator.
   absl::Status Apply(const std::string& role) {
     const ClusterPlan plan = PlanOver(*controller_.As("operator")).value();
     digest_ = plan.digest();
@@ -205,7 +205,7 @@ TEST_F(AuditTest, TellsHostsItsNewestLineWhenTheyAttachAndWithoutATask) {
   EXPECT_EQ(message.audit_head().sha256(), Entries().back().sha256());
 }
 
-// All workers of the controller, for as long as it lives.
+// Blocks all workers of the controller until destroyed.
 class BusyPool {
  public:
   explicit BusyPool(WorkerPool* pool) : pool_(pool) {
@@ -333,7 +333,7 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
     return heads.heads_size() >= 2;
   }));
   EXPECT_EQ(heads.heads(0).of(), kControllerFile);
-  // Only its certificate gives its name.
+  // The name comes from the certificate alone.
   EXPECT_EQ(heads.heads(1).of(), "server0");
   EXPECT_EQ(heads.heads(1).sequence(), 12u);
   EXPECT_TRUE(absl::IsPermissionDenied(

@@ -38,8 +38,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Before any thread of the process, gRPC's included: a signal to the process
-// must find no thread that it would end.
+// Created before any thread of the process, gRPC's included: every thread must
+// block the signals.
 BlockedSignals process_signals;
 
 AgentStatus AskSocket(const std::string& path) {
@@ -72,7 +72,7 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
 
 TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
   TestCertificates certificates;
-  // Port 0 cannot have a listener.
+  // No program can listen on port 0.
   const AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);
@@ -188,7 +188,7 @@ TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
   Systemd systemd(certificates.folder() + "/notify");
   const auto machine = OpenUfwScenario();
   MemoryObserver observer{HostFacts()};
-  // The connection's thread logs this, and hangs.
+  // The connection's thread logs this and hangs.
   BlockingLog log("not attached");
   DaemonParts parts =
       PartsFor(machine.get(), &observer, &process_signals, &log);
@@ -197,7 +197,7 @@ TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
   absl::Status status;
   std::thread daemon([&] { status = RunDaemon(flags, systemd.path(), parts); });
   EXPECT_EQ(systemd.Receive(), "READY=1");
-  // It is the first of the parts; a busy machine may hold up others, too.
+  // It is the first of the parts; on a busy machine others may be late too.
   ASSERT_TRUE(log.log.WaitFor("stuck: no answer in 100ms from the connection"))
       << log.log.Lines();
   systemd.Forget();  // Sent before it hung.

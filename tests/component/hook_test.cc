@@ -1,5 +1,5 @@
-// A hook of a scheduler on its host: the daemon's socket, its stream, and a
-// controller that a test plays.
+// A scheduler's hook on its host: the daemon's socket, its stream, and a
+// simulated controller.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -29,13 +29,13 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Before any thread of the process, as in daemon_test.cc.
+// Created before any thread of the process, as in daemon_test.cc.
 BlockedSignals process_signals;
 
 // Answers every question about a job, and none about a drain.
 class JudgingHub final : public AgentHub::Service {
  public:
-  // It judges at the time of `clock`, which must outlive it.
+  // Verdicts have the time of `clock`, which must outlive it.
   JudgingHub(const TlsFiles& identity, Clock* clock)
       : key_(TestCertificates::Text(identity.key)),
         certificate_(TestCertificates::Text(identity.certificate)),
@@ -133,7 +133,7 @@ class HookTest : public testing::Test {
     server_ = builder.BuildAndStart();
     flags_ =
         FlagsFor(&certificates_, "server0", absl::StrCat("127.0.0.1:", port));
-    // The certificates are of now.
+    // The certificates are valid from now.
     machine_->clock.Advance(absl::Now() - machine_->clock.Now());
     daemon_ =
         std::make_unique<TestDaemon>(flags_, machine_.get(), &process_signals);
@@ -201,7 +201,7 @@ TEST_F(HookTest, RefusesWithoutAJobOnAHostInMaintenanceAlsoOnceItIsAlone) {
   plain.set_kind(HOOK_PLAIN);
   for (const bool is_away : {false, true}) {
     hub_.hangs_up = is_away;
-    if (is_away) Ask(flags_.socket, Prolog("slurm:2.0"));  // Is hung up on.
+    if (is_away) Ask(flags_.socket, Prolog("slurm:2.0"));  // Breaks the stream.
     const HookAnswer answer = Ask(flags_.socket, plain);
     EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
     EXPECT_THAT(answer.reason(),

@@ -1,5 +1,5 @@
-// The gate's bound on admitted clients: over TLS sessions that are resumed, and
-// over open streams.
+// The gate refuses admitted clients later: over resumed TLS sessions, and over
+// open streams.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -65,7 +65,7 @@ class IdentityGateTest : public testing::Test {
     controller_.OpenGate(options_, &sweeps_);
     controller_.Start();
   }
-  // The number of audit lines that say that the stream of `who` was ended so.
+  // The number of audit lines about such an end of a stream of `who`.
   int AuditedEnds(const std::string& who, const std::string& call,
                   const std::string& result) {
     controller_.Stop();
@@ -261,7 +261,7 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
       Tells("hub-lock-in-memory", absl::StrCat(kAny, state_, "/locks.")));
   EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
-  // There is room again.
+  // The disk has space again.
   Sweep();
   ASSERT_TRUE(
       controller_.log().WaitFor("locks that held in memory alone are on disk"));
@@ -275,7 +275,7 @@ TEST_F(IdentityGateTest, ControllerDoesNotStartWithoutTheLocksThatItHad) {
   Start();
   ASSERT_TRUE(Lock("user/eve").ok());
   controller_.Stop();
-  controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
+  controller_.OpenGate({}, &sweeps_);  // The old gate has its files open.
   std::remove((state_ + "/locks.db").c_str());
   options_.cluster = "test";
   options_.crl = "";
@@ -304,7 +304,7 @@ TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
   EXPECT_EQ(Lock("server0", std::string(201, 'x')).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Unlock("user/nobody").code(), absl::StatusCode::kNotFound);
-  // One that has yet to come.
+  // A host that has never attached can be locked.
   EXPECT_TRUE(Lock("host/server99").ok());
   EXPECT_TRUE(Unlock("spiffe://test/host/server99").ok());
 }
@@ -363,7 +363,7 @@ TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
   EXPECT_EQ(ListAs(user).code(), absl::StatusCode::kFailedPrecondition);
   certificates_.Write("list.crl", ca.RevocationList({}, {-absl::Minutes(2)}));
   sweeps_.Advance(IdentityGate::kSweepInterval);
-  // Read once more, after it had been read at the start.
+  // The list is read again, after the reading at the start.
   absl::Status status = absl::UnknownError("not asked yet");
   EXPECT_TRUE(WaitUntil([&] {
     status = ListAs(user);
@@ -372,7 +372,7 @@ TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
   EXPECT_TRUE(controller_.Entry("server0").attached());
 }
 
-// A stale mirror, or an attacker with write access to the folder of lists.
+// As from a stale mirror, or an attacker who can write the folder of lists.
 TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   const TestAuthority& ca = certificates_.authority();
   const TlsFiles bad = certificates_.User("eve");
@@ -406,8 +406,8 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
     EXPECT_EQ(ListAs(good).code(), absl::StatusCode::kFailedPrecondition);
   }
   controller_.Stop();
-  controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
-  // The same after a restart, which can only compare with the disk.
+  controller_.OpenGate({}, &sweeps_);  // The old gate has its files open.
+  // The same after a restart, which can only compare with the state folder.
   CapturedLog log;
   certificates_.Write("list.crl", older);
   const absl::Status behind =
@@ -423,7 +423,7 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   EXPECT_TRUE(ListAs(good).ok());
 }
 
-// A CA that got a new key under its name has two lists, with numbers of each.
+// A CA with a new key under its old name has two lists, each with own numbers.
 TEST_F(IdentityGateTest, ListOfAnotherKeyUnderTheNameHidesNone) {
   const TestAuthority& ca = certificates_.authority();
   const auto other = TestAuthority::Create();
@@ -451,7 +451,7 @@ TEST_F(IdentityGateTest, ListOfAnotherKeyUnderTheNameHidesNone) {
   EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(ListAs(good).code(), absl::StatusCode::kFailedPrecondition);
   controller_.Stop();
-  controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
+  controller_.OpenGate({}, &sweeps_);  // The old gate has its files open.
   CapturedLog log;
   EXPECT_EQ(IdentityGate::Open(options_, &sweeps_, &log).status().code(),
             absl::StatusCode::kFailedPrecondition);

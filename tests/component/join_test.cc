@@ -1,4 +1,4 @@
-// A host joins, attaches and renews, over real connections; others are refused.
+// Hosts join, attach and renew over real connections; others are refused.
 #include <stdlib.h>
 
 #include <atomic>
@@ -109,7 +109,7 @@ struct JoinWorld {
     parts.out = &out;
     return JoinCluster(flags, parts);
   }
-  // The flags with which that host has joined.
+  // Joins that host; returns its flags.
   JoinFlags Joined(const std::string& name = "server0") {
     const JoinFlags flags = FlagsFor(Token(), name);
     const absl::Status joined = Join(flags);
@@ -147,7 +147,7 @@ struct JoinWorld {
   const HeldPort enrol_port;
   const ControllerServerOptions options;
   TestController controller;
-  std::string changed_ca;  // By ChangeCaDir.
+  std::string changed_ca;  // Set by ChangeCaDir.
   std::ostringstream out;
 };
 
@@ -198,8 +198,8 @@ class JoinedHost {
     parts.controller = controller;
     parts.ask = [this](AgentMessage question, absl::Duration wait,
                        LeafRenewal::Answered answered) {
-      // The controller's clock has not moved: by a later one, certificates that
-      // it issues now would be due at once.
+      // The controller's clock has not moved; by a later clock, new
+      // certificates would be due at once.
       clock_.Set(absl::ZeroDuration());
       stream_->Ask(std::move(question), wait, std::move(answered));
     };
@@ -224,7 +224,7 @@ class JoinedHost {
     };
     return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
   }
-  // Moves the host's clock until it asks; its renewal begins to check.
+  // Moves the host's clock until it asks, and starts its renewal.
   void RenewAfterDays(int days) {
     clock_.Set(absl::Hours(24) * days);
     renewal_->Start();
@@ -288,7 +288,7 @@ std::vector<std::string> HashesIn(const TlsFiles& files) {
   return RootHashes(TestCertificates::Text(files.ca));
 }
 
-// An attacker with the controller once appends a root good for 100 years.
+// An attacker who controlled the controller has added a root for 100 years.
 TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   JoinWorld world;
   const TestAuthority& root = world.certificates.authority();
@@ -311,7 +311,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   EXPECT_THAT(host.AuditText(), HasSubstr(HashOf(*thief)));
 
-  // With his own bundle; then as a new host, and as one that was off.
+  // The same with his own bundle, for a new host, and for one that was off.
   world.ChangeCaDir(
       {{"roots.bundle", thief->RootBundle("test", "9", planted)}});
   ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
@@ -327,7 +327,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   ASSERT_TRUE(late.ok()) << late;
   EXPECT_THAT(log.Lines(), Tells("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
-  // A peer that the planted root names is therefore not their controller.
+  // So they do not accept a controller with a certificate of the planted root.
   const TlsPem stranger = thief->Issue({"spiffe://test/controller"});
   for (const TlsFiles& each : {files, FilesOf(fresh)}) {
     EXPECT_FALSE(CheckChain(stranger.certificate,
@@ -348,7 +348,7 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
   ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
       << host.log().Lines();
   ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
-  // A renewal for it now would keep the next bundle waiting for five minutes.
+  // A renewal for it now would delay the next bundle for five minutes.
   host.RenewAfterDays(1);
   world.ChangeCaDir({{"roots.bundle", root.RootBundle("test", "10", both)}});
   ASSERT_TRUE(host.log().WaitFor("root added " + HashOf(*other)))
@@ -373,7 +373,7 @@ struct Rotation {
     }
     new_ca["roots.bundle"] = bundle_1 + bundle_2;
   }
-  // The controller of the old or the new root; both are trusted.
+  // The controller's files by the old or new root; it trusts both.
   TlsFiles ControllerBy(const TestAuthority& root) {
     const TlsPem pem = root.Issue({"spiffe://test/controller"});
     const std::string& folder = world->certificates.folder();
@@ -403,7 +403,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
 
-  // The host renews for it, long before half of its certificate's life.
+  // The host renews for the bundle, long before half of its certificate's life.
   world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
                     rotation.ControllerBy(rotation.old()));
   ASSERT_TRUE(host.log().WaitFor("root added " + new_hash))
@@ -413,7 +413,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   EXPECT_THAT(host.AuditText(), HasSubstr("root added " + new_hash));
   ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
 
-  // Not twice within five minutes.
+  // A host renews only once within five minutes.
   host.RenewAfterDays(1);
   world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
   ASSERT_TRUE(host.log().WaitFor("root removed " + old_hash))
@@ -434,13 +434,13 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   EXPECT_NE(SerialOf(files), serial);
 }
 
-// Its certificate has ended meanwhile, too.
+// Its certificate has also expired meanwhile.
 TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
   JoinWorld world;
   Rotation rotation(&world);
   const JoinFlags flags = world.Joined();
   const TlsFiles files = FilesOf(flags);
-  // The old certificate still: deploy/certificates.sh cross does the same.
+  // Still by the old root, like deploy/certificates.sh cross.
   std::map<std::string, std::string> middle = rotation.new_ca;
   middle["roots.bundle"] = rotation.bundle_1;
   world.ChangeCaDir(middle, rotation.ControllerBy(rotation.old()));
@@ -479,8 +479,8 @@ std::string Repeated(const std::string& text, size_t at_most) {
   return all;
 }
 
-// The packets between the process at the enrolment port and the controller have
-// room for the longest files that a controller takes.
+// The packets between the enrolment port's process and the controller can hold
+// the longest files that a controller accepts.
 TEST(JoinTest, LongestBundlesAndRootsReachAHostThatJoins) {
   JoinWorld world;
   const TestAuthority& root = world.certificates.authority();
@@ -532,13 +532,13 @@ TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   const absl::Status end = by_hand.End();
   EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
   EXPECT_THAT(end, HasText("another key"));
-  // A host that has not joined may have a certificate from elsewhere.
+  // A host that has not joined may have a certificate made by hand.
   RawHost other(world.controller.address(), world.certificates.Host("server1"));
   EXPECT_TRUE(other.Attach());
   EXPECT_EQ(world.EntryOf("server1").state(), CertificateEntry::BY_HAND);
 }
 
-// A user of that host joins from its address, with its machine's id.
+// A user of that host tries to join from its address, with its machine id.
 TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
   JoinWorld world;
   const TlsFiles files = world.certificates.Host("server1");
@@ -548,11 +548,11 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
     ASSERT_TRUE(by_hand.Attach());
     EXPECT_TRUE(absl::IsPermissionDenied(world.Join(flags)));
   }
-  // The same if it is attached or down.
+  // The same if the host is detached.
   const absl::Status refused = world.Join(flags);
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(refused, HasText("clusterctl certificates approve server1 "));
-  // The translatable message came along, for a host with a Chinese locale.
+  // The message can be translated on a host with a Chinese locale.
   ASSERT_EQ(MessageWords(refused).values_size(), 2);
   EXPECT_EQ(MessageWords(refused).values(1).words(),
             "msg-trust-waits-for-approval");
@@ -561,7 +561,7 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
   EXPECT_TRUE(again.Attach());
 }
 
-// Files that were copied from a host that is off, to another machine.
+// The files were copied to another machine from a host that is off.
 TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
   JoinWorld world;
   const JoinFlags flags = world.Joined();
@@ -590,7 +590,7 @@ TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   EXPECT_EQ(world.EntryOf("server0").late_renewals(), 1u);
 }
 
-// An impostor that answers in the controller's place and keeps all requests.
+// An impostor that answers instead of the controller and keeps all requests.
 class RecordingEnrolment : public Enrolment::Service {
  public:
   RecordingEnrolment(const TlsFiles& files, std::string roots_pem)
@@ -660,8 +660,8 @@ TEST(JoinTest, TokenIsNotSentToAControllerOfAnotherAuthority) {
   EXPECT_EQ(fake.tokens_seen, 0);
 }
 
-// The roots are public: a peer that sends the right ones still has to show a
-// certificate of theirs, and of the controller.
+// The roots are public: a peer that sends the right ones must also show the
+// controller's certificate by one of them.
 TEST(JoinTest, TokenIsNotSentToAStrangerWithTheRightRoots) {
   JoinWorld world(/*trusted=*/false);
   TestCertificates stranger;
@@ -755,8 +755,8 @@ TEST(JoinTest, OnlyAdminsDecide) {
   }
 }
 
-// Its first admission is still good; then an admin resets it, and finds no
-// stream to close.
+// It passes the first admission; then an admin resets it, when there is no
+// stream to close yet.
 TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
   JoinWorld world(/*trusted=*/false);
   CapturedLog log;
@@ -811,12 +811,12 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
                    world.certificates.Host("server1"));
   ASSERT_TRUE(attached.Attach());
   const int64_t since = world.controller.Entry("server1").attached_since_ms();
-  world.clock.Stop();  // However long the calls take, they are many at once.
+  world.clock.Stop();  // Slow calls also count as simultaneous.
   const CreateTokenResponse made = world.Token();
   RootsResponse roots;
   const auto long_headers = NewContext();
   long_headers->AddMetadata("x-long", std::string(8192, 'a'));
-  // May cost its connection.
+  // The connection may end with it.
   EXPECT_EQ(Enrolment::NewStub(EnrolmentChannel(world, made))
                 ->Roots(long_headers.get(), {}, &roots)
                 .error_code(),
@@ -836,7 +836,7 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
     if (refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++limited;
   }
   EXPECT_GT(limited, 0);
-  // One line for all of them.
+  // All of them have one audit line.
   world.controller.SettleAudit();
   std::istringstream audit(
       TestCertificates::Text(world.controller.audit_path()));
@@ -854,7 +854,7 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
   EXPECT_EQ(entry.attached_since_ms(), since);
 }
 
-// An answer that is longer than the connection's window, and is not read.
+// An unread answer that is longer than the connection's window.
 class UnreadList {
  public:
   explicit UnreadList(Trust::Stub* stub) : context_(NewContext()) {
@@ -928,7 +928,7 @@ TEST(JoinTest, ReportsTheEndsOfTheControllersOwnCertificates) {
                              Worded("noticed-after-a-restart"))));
 }
 
-// A port that does not ask for a certificate only serves joining.
+// The port that needs no certificate serves only joining.
 TEST(JoinTest, EnrolmentPortServesNothingElse) {
   JoinWorld world;
   const CreateTokenResponse made = world.Token();
@@ -976,7 +976,7 @@ TEST(JoinTest, EnrolmentPortIsClosedWhenTheLastTokenIsGone) {
   EXPECT_THAT(
       std::string(refused.message()),
       AllOf(HasSubstr("not reachable"), HasSubstr("clusterctl token create")));
-  // It opens again, on the port that the hosts have.
+  // The port opens again with the number that hosts know.
   EXPECT_EQ(world.Token().enrol_port(), made.enrol_port());
 }
 

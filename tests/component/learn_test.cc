@@ -1,5 +1,5 @@
-// A controller without cluster.yaml, from hosts that attach to a file that it
-// takes over.
+// A controller without cluster.yaml, from hosts that attach to a learned file
+// that it loads.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ class LearnTest : public testing::Test {
     }
   }
 
-  // The status of the call, and its answer.
+  // The status of the call; sets its answer.
   absl::Status Learn(const LearnRequest& request, LearnedHosts* learned) {
     const auto context = NewContext();
     const auto client = controller_.Client();

@@ -1,4 +1,4 @@
-// Plans from a client's request to its plan, and the kept copies.
+// Plans from a client's request to its answer, and the kept copies.
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,7 +52,7 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   EXPECT_EQ(progress.back().failed(), 1u);
   EXPECT_EQ(progress.back().pending(), 0u);
 
-  // Kept, and read back as it was sent.
+  // The kept plan is the one that was sent.
   HistoryRecord record;
   GetHistoryRequest request;
   request.set_id(plan.plan_id());
@@ -148,7 +148,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
 
 TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   RunningController controller(1);
-  // Larger than any window.
+  // Larger than any connection's window.
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), 32 << 20)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
   GetHistoryRequest request;
@@ -167,7 +167,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
               Tells("msg-hub-too-many-calls-of-user", 4,
                     Worded("hub-calls-records"), "tester"));
   readings.clear();
-  // The controller notices it in its own time.
+  // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();

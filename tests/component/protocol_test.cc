@@ -98,7 +98,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
       std::string(kMaxMessageBytes + 1, 'a'));
   host.Send(hello);
   EXPECT_EQ(host.End().code(), absl::StatusCode::kResourceExhausted);
-  // The names of a large cluster are within it.
+  // The names of a large cluster are within the limit.
   CheckRequest check;
   for (int i = 0; i < 10000; ++i) {
     check.add_hosts(absl::StrCat(std::string(95, 'n'), i));
@@ -124,7 +124,7 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   context->AddMetadata("x-long", std::string(6000, 'a'));
   EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // gRPC 1.51 may close only the connection that they came over.
+  // gRPC 1.51 may close only the connection with those headers.
   const grpc::Status next = other->ListHosts(NewContext().get(), {}, &response);
   EXPECT_TRUE(next.ok()) << next.error_message();
 }
@@ -145,11 +145,11 @@ TEST(ProtocolTest, FloodOfConnectionsIsRefusedAndCostsNoHost) {
   for (int i = 0; i < 200; ++i) {
     flood.push_back(grpc::CreateCustomChannel(controller.address(), credentials,
                                               arguments));
-    // Taken or not: where no room is left, idle ones are closed first.
+    // The call may fail: at the limit, idle connections are closed first.
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
   }
-  // A client notices in its own time that it was disconnected.
+  // A client may notice later that it was disconnected.
   EXPECT_TRUE(WaitUntil([&flood] {
     const auto open =
         std::count_if(flood.begin(), flood.end(), [](const auto& channel) {
@@ -221,8 +221,8 @@ TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsDisconnected) {
       return head.of() == "server0" && head.sequence() == id;
     });
   };
-  // Its window is shut before as many wait as may: those that were sent are
-  // read before more are, and before time passes.
+  // The host's window fills before the send buffer does: sent questions are
+  // read before more are sent, and before time passes.
   uint64_t id = 0;
   EXPECT_TRUE(WaitUntil([&] {
     for (int i = 0; i < 50; ++i) {

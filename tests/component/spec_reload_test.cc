@@ -1,5 +1,5 @@
-// SIGHUP: the spec is read again, and a bad one never takes over; its schedule
-// begins.
+// SIGHUP: the controller reloads the spec, unless it is bad, and starts its
+// schedule.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -83,7 +83,7 @@ TEST(SpecReloadTest, SpecThatIsGoneIsRefusedAndGoodOneEndsTheRefusal) {
 // A schedule and a notifier, whose program writes its input to a file.
 std::string ScheduleTo(const std::string& file) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  // Time is the test's; the host takes its own.
+  // The test advances the time, but the host runs in real time.
   spec.mutable_deadlines()->set_host_ms(1'800'000);
   spec.mutable_deadlines()->set_run_ms(7'200'000);
   ScheduledCheck* const check = spec.add_schedule();
@@ -110,10 +110,9 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   MemoryObserver observer(facts);
   TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
-  // The test's time runs so fast that a message may seem too late, and the host
-  // is between two streams: the next check finds it. While a check's own
-  // deadlines run, time moves in single steps: other timers look the same, and
-  // end only by time.
+  // The test's time runs so fast that a message may seem too late and the host
+  // reconnects; the next check finds it. While a check's deadlines run, time
+  // moves in rare steps: other timers look the same, and only time ends them.
   int idle = controller.scheduler.pending();
   int rounds = 0;
   ASSERT_TRUE(WaitUntil([&] {

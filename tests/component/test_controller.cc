@@ -19,7 +19,7 @@
 namespace clusterd {
 namespace {
 
-// The cluster's deadlines pass only by a test's own clock.
+// These deadlines pass only by a test's own clock.
 ClusterSpec PatientSpec(int servers) {
   ClusterSpec spec = MakeSpec("atlas-training", "", servers);
   spec.mutable_deadlines()->set_host_ms(1'800'000);

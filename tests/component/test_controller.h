@@ -27,15 +27,15 @@
 
 namespace clusterd {
 
-// Options of a controller that hosts may join, with such an intermediate CA.
+// Options of a controller that hosts may join, with an intermediate CA.
 ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
                                        const IssueOptions& intermediate = {});
 
 class TestController {
  public:
   // A spec named "test" with `servers` hosts server0, server1, …, which have
-  // more time to answer than any test takes; without any it learns. `scheduler`
-  // and `certificates` must outlive the controller.
+  // more time to answer than any test takes. With 0 it learns. `scheduler` and
+  // `certificates` must outlive the controller.
   TestController(TestCertificates* certificates, int servers,
                  Scheduler* scheduler,
                  const ControllerServerOptions& options = {},
@@ -68,7 +68,7 @@ class TestController {
   // Kept in memory; its content outlives Stop.
   HistoryStore& history() { return *history_; }
   WorkerPool& pool() { return pool_; }
-  // For the controller that runs, or ran last.
+  // The file of the controller that runs, or ran last.
   const std::string& audit_path() const { return audit_path_; }
   // Writes all refusals so far to the file.
   void SettleAudit() { audit_->Settle(); }
@@ -82,7 +82,7 @@ class TestController {
     return ClientAs(FilesOf(role));
   }
 
-  // One call each, over a connection of its own, with a deadline.
+  // Each makes one call over a new connection, with a deadline.
   ListHostsResponse ListHosts();
   HostEntry Entry(const std::string& host);
   // Runs a check to its end; `events`, if given, takes all progress.
@@ -99,7 +99,7 @@ class TestController {
   WorkerPool pool_{2, 64, 1};
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
-  // A separate one: `scheduler` may stand still, and tests count its timers.
+  // Separate, since `scheduler` may stand still and tests count its timers.
   ThreadScheduler gate_scheduler_;
   std::unique_ptr<IdentityGate> gate_;
   std::unique_ptr<AuditLog> audit_;
@@ -107,13 +107,12 @@ class TestController {
   const HeldPort port_;
 };
 
-// The plan of a call that is read to its end; its progress is added to
-// `progress`.
+// Reads a call to its end; returns the plan and adds to `progress`.
 absl::StatusOr<ClusterPlan> PlanOver(
     Controller::Stub& client, const PlanRequest& request = {},
     std::vector<CheckProgress>* progress = nullptr);
 ApplyPlanRequest ApplyOf(const ClusterPlan& plan);
-// The report of an apply or a rollback that is read to its end.
+// Reads an apply or a rollback to its end; returns the report.
 absl::StatusOr<ApplyReport> ReportOf(grpc::ClientReader<ApplyEvent>& stream);
 absl::StatusOr<ApplyReport> ApplyOver(Controller::Stub& client,
                                       const ClusterPlan& plan);
@@ -126,13 +125,13 @@ inline int PortOf(const std::string& address) {
 // The process that serves the enrolment port: this process's one child.
 std::string EnrolmentProcess();
 
-// A context that gives up after a time that no call should take.
+// A context with a deadline that no call should reach.
 std::unique_ptr<grpc::ClientContext> NewContext();
-// The same for a stream that is open while others are waited for.
+// The same for a stream that stays open while the test waits for others.
 std::unique_ptr<grpc::ClientContext> NewStreamContext();
 
-// A history entry on its way that is not read: bytes beyond the connection's
-// window stay at the controller.
+// A history entry that is sent but not read: bytes beyond the connection's
+// window stay in the controller.
 class UnreadRecord {
  public:
   UnreadRecord(Controller::Stub* client, const std::string& id);

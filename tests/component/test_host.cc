@@ -49,7 +49,7 @@ Scheduler::TimerId PatientScheduler::RunAfter(absl::Duration delay,
 
 TestHost::TestHost(const Options& options, HostObserver* observer) {
   const absl::StatusOr<TlsPem> pem = ReadTlsFiles(options.tls);
-  // Also certificates that a daemon refuses to start with.
+  // Also takes certificates that a daemon refuses at its start.
   const auto credentials =
       pem.ok() ? MakeChannelCredentialsFromPem(*pem, options.cluster) : nullptr;
   EXPECT_TRUE(pem.ok()) << pem.status();

@@ -41,7 +41,7 @@ constexpr int kGroups = 4, kHostsColumns = 100;  // Hosts in a note.
 constexpr char kHostInPath[] = "%h";
 constexpr char kAllNodes[] = "all";
 
-// A rule about the job alone, and its options and keys of the job file.
+// A rule about only the job, and its options and keys of the job file.
 struct JobRule {
   absl::string_view name;
   absl::string_view options;

@@ -39,7 +39,7 @@ Compared ComparedOf(const Report& report) {
   return {hosts, report.network_namespace(), report.job_id()};
 }
 
-// The same as ComparedOf, from what an entry alone has.
+// The same as ComparedOf, from only a history entry.
 auto HeadOf(const HistoryEntry& entry) {
   return std::make_tuple(entry.hosts(), entry.job_id(),
                          entry.network_namespace(), entry.schedule());

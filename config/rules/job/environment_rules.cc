@@ -220,7 +220,7 @@ class EnvironmentCheck {
   std::map<std::string, const EnvironmentVariable*> lines_;
 };
 
-// CANN shows a process these devices alone. Without a job the product decides.
+// CANN shows a process only these devices. Without a job the product decides.
 void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
                          RuleReport& report) {
   const EnvironmentVariable* const list =
@@ -246,7 +246,7 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
       DevicesValue(hidden.empty() ? listed : hidden));
 }
 
-// HCCL accepts a base port with too few ports behind it.
+// HCCL accepts a base port with too few ports after it.
 void JudgeBasePort(const ClusterView& view, const HostView& host,
                    RuleReport& report) {
   const EnvironmentVariable* const base =

@@ -382,7 +382,7 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   absl::c_stable_sort(known, [&lead](const HostView* a, const HostView* b) {
     return lead(*a, *b) < lead(*b, *a);
   });
-  // As many against as many have no clock in the middle.
+  // Two groups of equal size have no clock in the middle.
   const HostView& low = *known[(known.size() - 1) / 2];
   const HostView& next = *known[known.size() / 2];
   const HostView& high = lead(next, low) > bound ? next : low;

@@ -125,7 +125,7 @@ std::string CallsOf(const std::string& code) {
   return calls;
 }
 
-// The calls with a literal for each name that has this value alone.
+// The calls with a literal for each name that has only this value.
 std::string Resolved(const std::string& code, std::string calls) {
   const RE2 literal(Form("literal-name"));
   re2::StringPiece rest(code);

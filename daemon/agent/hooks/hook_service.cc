@@ -182,7 +182,7 @@ struct HookService::Call {
   const HookSettings settings;
   const JobServer* const own;  // nullptr: the job does not name this host.
   const std::shared_ptr<const HostWaivers> waivers;  // nullptr: not known.
-  // The report on this host alone, once it was judged so.
+  // The report about only this host, once it was made.
   mutable Report report = {};
 
   absl::Duration Passed() const { return clock->Monotonic() - begin; }

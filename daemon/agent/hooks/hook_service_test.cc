@@ -35,7 +35,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A controller with one answer for every job, or that is away.
+// A controller that has one answer for every job, or is not reachable.
 class FakeController final : public ControllerLine {
  public:
   FakeController(const TlsPem& identity, Clock* clock)
@@ -147,7 +147,7 @@ class HookServiceTest : public testing::Test {
     return answer.value_or(HookAnswer());
   }
   HookAnswer Answer(HookKind kind) { return Answer(Request(kind)); }
-  // Adds a finding about this host alone.
+  // Adds a finding about only this host.
   void Finds(const std::string& rule, State state,
              std::vector<uint32_t> devices) {
     RuleResult* const result = report_.add_rules();
@@ -269,7 +269,7 @@ TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
   EXPECT_EQ(judged_job_.servers(0).world_size(), 0u);
   EXPECT_FALSE(judged_job_.servers(0).has_node_rank());
   EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
-  // The rendezvous port is that of the job's first server alone.
+  // Only the job's first server has the rendezvous port.
   job_.mutable_servers()->SwapElements(0, 1);
   Answer(HOOK_PLAIN);
   ASSERT_EQ(judged_job_.servers_size(), 1);

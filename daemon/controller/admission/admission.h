@@ -1,5 +1,5 @@
 // Decides which connections may shake hands next: bounds on handshakes under
-// way, in all and for one address, and a rate that follows the controller's
+// way, in total and per address, and a rate that follows the controller's
 // speed. Otherwise ten thousand hosts that connect at once share the CPU,
 // almost none finishes in time, and the work is lost.
 //   waiting -> handshake -> open

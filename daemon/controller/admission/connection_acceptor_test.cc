@@ -242,7 +242,7 @@ TEST_F(ConnectionAcceptorTest, DisconnectsPeersThatSendMuchUnanswered) {
   EXPECT_TRUE(served.log().WaitFor("without an answer"));
 }
 
-// Looks like the beginning of a TLS ClientHello of so many bytes.
+// Looks like the beginning of a TLS ClientHello of this many bytes.
 std::string HelloOf(size_t bytes) {
   const auto two = [](size_t number) {
     return std::string{static_cast<char>(number >> 8),

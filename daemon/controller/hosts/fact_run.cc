@@ -32,7 +32,7 @@ std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   return pointers;
 }
 
-// What steps reach: names of settings, and each step's GoalName.
+// The goals of steps: names of settings, and each step's GoalName.
 using Goals = std::set<std::string>;
 
 // True if one of "address/gateway" is set, on this device if it has devices.

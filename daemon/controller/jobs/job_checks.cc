@@ -176,7 +176,7 @@ void JobChecks::Ask(FactQueue::Ticket ticket, JobAsk ask, Caller caller) {
   if (!ask.host.empty()) {
     // Only hosts give up: a user sees the place in the queue.
     question.give_up = parts_.scheduler->Now() + limits_.longest_wait;
-    // A host that asks about itself alone costs nobody else a place.
+    // A host that asks only about itself takes no place of others.
     question.at_once = ask.job_bytes.empty() && ask.job.servers_size() <= 1
                            ? kNoLimit
                            : limits_.shared_by_host;
@@ -214,7 +214,7 @@ JobChecks::Result JobChecks::FindKeptLocked(
   }
   const auto found = kept_.find(key);
   if (found == kept_.end() || found->second.base.lock() != base) return nullptr;
-  // The age is negative if the clock was set back.
+  // Negative if the clock was set back.
   const absl::Duration age = now - found->second.result->began;
   const bool young = age >= absl::ZeroDuration() && age <= ask.max_age;
   const auto& unasked = found->second.result->unasked;

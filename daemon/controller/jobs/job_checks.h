@@ -1,5 +1,5 @@
 // Checks of jobs, one for each job: when a job starts, the hooks on all of its
-// hosts ask within a second or two, and so may the user.
+// hosts ask within a second or two, and the user may ask too.
 //
 // A result that is young enough answers without a run; otherwise the question
 // is one of the queue (queue/fact_queue.h). Without a job id it joins no run

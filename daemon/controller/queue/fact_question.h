@@ -1,4 +1,4 @@
-// What an owner asks of the queue of fact runs, and what it gets.
+// A question to the queue of fact runs, and the facts that answer it.
 #ifndef DAEMON_CONTROLLER_QUEUE_FACT_QUESTION_H_
 #define DAEMON_CONTROLLER_QUEUE_FACT_QUESTION_H_
 
@@ -17,27 +17,27 @@ namespace clusterd {
 // Hosts that have asked themselves, and when.
 using AskedAt = absl::flat_hash_map<std::string, absl::Time>;
 
-// What a run learned, for its owner.
+// The facts of a run, for its owner.
 struct Gathered {
   const FactOrder& order;
   const std::vector<HostFacts>& facts;  // As order.hosts.
   const AskedAt& asked;
-  bool of_all;                          // A user has asked, too.
+  bool of_all;  // A user has asked, too.
 };
 
 struct FactQuestion {
   CallClass of = CallClass::kCheck;
-  std::string key;   // Equal ones share a run.
+  std::string key;   // Equal keys share a run.
   std::string who;   // The user or host whose share it takes.
   std::string host;  // The asking host; empty: a user asks about all.
   bool joins_begun = false;
-  // Runs at once of that asker, if not by the table; kNoLimit: not counted.
+  // The asker's runs at once, if not as in the table; kNoLimit: not counted.
   size_t at_once = 0;
-  size_t bytes = 0;  // What its run keeps of it.
-  // The caller waits so long for the run to begin.
+  size_t bytes = 0;  // Memory that its run keeps for it.
+  // The caller waits until then for the run to begin.
   absl::Time give_up = absl::InfiniteFuture();
   absl::Duration hold_for = absl::ZeroDuration();
-  // For a new run: hosts that have asked, beside those of a run under way.
+  // For a new run: hosts that have asked, besides those of runs under way.
   AskedAt asked = {};
   absl::Duration counts_for = absl::InfiniteDuration();  // Each of `asked`.
 };

@@ -137,7 +137,7 @@ void FactQueue::OnPrepared(
     CallClass of, RunId id,
     const absl::StatusOr<std::shared_ptr<FactOrder>>& order) {
   if (!order.ok()) return End(of, id, order.status());
-  // A host that has no part in it must not begin a run.
+  // A host outside the run must not begin it.
   Calls strangers;
   Erased erased;
   {
@@ -277,8 +277,8 @@ void FactQueue::GiveHosts(const Run& run, const CallLimits& limits,
   }
 }
 
-// A run that waits for a host keeps a place there from younger ones, but no
-// more than its user may have.
+// A run that waits for a host reserves a place there against younger runs,
+// within its user's limit.
 FactQueue::RunId FactQueue::TakeNextLocked(CallClass of) {
   const CallLimits& limits = LimitsOf(of);
   Lane& lane = LaneLocked(of);
@@ -353,7 +353,7 @@ void FactQueue::Begin(CallClass of, RunId id) {
   bool wanted;
   {
     absl::MutexLock lock(&mutex_);
-    // All callers have left, or the queue stops.
+    // Without the run, all callers have left, or the queue stops.
     Run* const run = FindLocked(of, id);
     wanted = run != nullptr && run->stage == Stage::kAsking;
     if (wanted) {
@@ -366,7 +366,7 @@ void FactQueue::Begin(CallClass of, RunId id) {
   if (!wanted) return facts->Cancel();
   const absl::Status started = facts->Start();
   for (const std::string& host : came) facts->AskHeld(host);
-  // Runs that wait have moved up.
+  // Waiting runs have moved up.
   if (started.ok()) return NoteProgress(of, 0);
   facts->Cancel();
   End(of, id, started);
@@ -478,7 +478,7 @@ void FactQueue::NoteProgress(CallClass of, RunId only) {
     auto run = only == 0 ? runs.begin() : runs.find(only);
     for (; run != runs.end(); run = only == 0 ? std::next(run) : runs.end()) {
       for (const auto& [ticket, call] : run->second.calls) {
-        // A host only gets the end.
+        // Hosts receive no progress, only the end.
         if (call.host.empty()) noted.push_back(call.caller.on_progress);
       }
     }

@@ -120,7 +120,7 @@ class FactQueueTest : public testing::Test {
   uint32_t PlaceOf(FactQueue::Ticket ticket) {
     return queue_->ProgressOf(ticket).place();
   }
-  // All hosts answer what they were asked; returns by which each was asked.
+  // All hosts answer their tasks; returns how many tasks each host had.
   std::vector<size_t> Answer() {
     pool_.Drain();
     std::vector<size_t> asked;
@@ -186,7 +186,7 @@ TEST_F(FactQueueTest, NobodyHasMoreThanAQuarterOfWhatWaits) {
   Ask("3", "ann");
   ASSERT_THAT(codes_, ElementsAre(absl::StatusCode::kResourceExhausted));
   EXPECT_THAT(ends_[0], Tells("msg-hub-queue-full", kAny, kAny, "ann"));
-  // Calls may still join an equal run, and others have room.
+  // A caller may still join an equal run, and other users have places.
   Ask("1", "ann");
   Ask("3", "bob");
   EXPECT_EQ(ends_.size(), 1u);
@@ -253,7 +253,7 @@ TEST_F(FactQueueTest, RunWithoutCallersEnds) {
   EXPECT_THAT(Asking(), IsEmpty());
   Answer();
   EXPECT_THAT(ends_, IsEmpty());
-  queue_->Leave(first);  // Left already.
+  queue_->Leave(first);  // It has left already.
 }
 
 TEST_F(FactQueueTest, HostsJoinARunUnderWayAndOnlyTheyAreAsked) {

@@ -368,8 +368,11 @@ void CheckSchedule::OnTimer(const ScheduledPtr& one) {
     absl::MutexLock lock(&mutex_);
     if (std::exchange(one->wait_logged, true)) return;
   }
-  parts_.log->Warning("schedule ", name, ": has waited ",
-                      absl::FormatDuration(waited), " for a place");
+  parts_.log->Warning(
+      "schedule ", name, ": has waited ", absl::FormatDuration(waited),
+      " for a place: ",
+      kCallLimits[static_cast<size_t>(CallClass::kSchedule)].at_once,
+      " run at once");
 }
 
 void CheckSchedule::Begin(const ScheduledPtr& one, absl::Time due_since) {

@@ -105,7 +105,7 @@ struct CheckRound {
   Verdicts verdicts;
   // Failures. A host without facts fails host-identity.
   Failures failing;
-  // What could not be judged: a rule, or all rules on a host if it is empty.
+  // Not judged: a rule, or all rules on a host if the rule is empty.
   Failures unjudged;
   absl::Time began, ended;
 };
@@ -172,7 +172,7 @@ class CheckSchedule {
     absl::Time due_since;
     bool wait_logged = false;
     ReportWatch watch;
-    // What Now() returns, except next_at_ms.
+    // The result of Now(), except next_at_ms.
     std::shared_ptr<const ClusterNow::ScheduleNow> newest;
     // The previous report, if the history could not keep it.
     std::shared_ptr<const Report> unkept;

@@ -188,7 +188,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
   }
   FactQueue::Question question;
   question.of = of;
-  // Equal keys ask the same about the same spec, which the order keeps alive.
+  // Equal keys mean equal requests about one spec, which the order keeps alive.
   question.key =
       Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()), " ",
                           request.SerializeAsString()));

@@ -383,7 +383,7 @@ void HttpServer::EndUnfinished() {
   const auto old =
       std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
   for (Connection* const each : unfinished) {
-    // Stop at a connection with time left. It protects those behind it:
+    // Stop at a connection with time left. It protects those after it:
     // connections without a handshake come first.
     if (each->since >= old) wanted = 0;
     const bool must_free = wanted > 0;

@@ -11,8 +11,8 @@
 //                                    without a handshake, the oldest first
 //   more than 16 of one address      the oldest of these goes, in that order
 //   without a request
-//   a request that is slow           10 s without a byte; 60 s in all, with its
-//                                    answers
+//   a request that is slow           10 s without a byte; 60 s in total with
+//                                    its answers
 //   headers, a body                  8 KiB, none: 413
 //   other than GET and HEAD          501
 //   a name in Host: that is not      421: a page in a browser on this machine

@@ -290,7 +290,7 @@ TEST_F(EnrolmentServiceTest, ListOfATokenHasNoWildcards) {
                             "NODE1", "node1.", "node[0-99999999]"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(NewToken(wrong).status())) << wrong;
   }
-  // A host that is named twice has one use all the same.
+  // A host that is named twice still has one use.
   Token("node1,node[1-2]");
   EXPECT_EQ(service_->ListTokens().tokens(0).uses(), 2u);
 }

@@ -1,8 +1,8 @@
 // A host's token for joining:
 //   cj1.4f09c2d1.6f1ed002ab5595859014ebf0951522d9
 // a form, a public id, and 128 secret bits. Also the limits of requests for
-// certificates: a burst, then a rate, for one address or name, and 200 a second
-// in all. A /64 of IPv6 counts as one address: its owner has all.
+// certificates: a burst, then a rate, per address or name, and 200 a second in
+// total. A /64 of IPv6 counts as one address: its owner has all.
 #ifndef DAEMON_CONTROLLER_TRUST_JOIN_TOKEN_H_
 #define DAEMON_CONTROLLER_TRUST_JOIN_TOKEN_H_
 
@@ -67,7 +67,7 @@ class JoinLimits {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // What remains of an allowance, and at which time.
+  // The rest of an allowance, as of `at`.
   struct Allowance {
     double left;
     absl::Time at;

@@ -128,8 +128,8 @@ Ipv4Interface OwnInterface(const RandomCluster& cluster, int host, int device) {
   return *Ipv4Interface::Parse(live.address(), live.netmask());
 }
 
-// In a subnet as wide as its own, another one for every fault: a file has one
-// netmask for the devices of an id.
+// An address in another subnet of the same width, a new one for every fault: a
+// file has one netmask for the devices of an id.
 Ipv4Interface Elsewhere(const RandomCluster& cluster, int host, int device,
                         uint32_t last) {
   const int prefix = OwnInterface(cluster, host, device).prefix_length();

@@ -29,7 +29,7 @@ void SilenceTool(RandomCluster& cluster, int host, int) {
   }
 }
 
-// The kernel takes it for no program.
+// The kernel does not accept it as a program.
 void BreakTool(RandomCluster& cluster, int host, int) {
   for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
     Silenced("NOT_PERMITTED", "Exec format error")(cluster, host, d);

@@ -5,7 +5,7 @@
 namespace clusterd {
 namespace {
 
-// Ranks and agents of all servers dial the root.
+// Ranks and agents of all servers connect to the root.
 size_t Dialling(const RandomCluster& cluster) {
   size_t dialling = 0;
   for (const ServerSpec& server : cluster.spec.servers()) {

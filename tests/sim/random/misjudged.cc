@@ -64,7 +64,7 @@ bool AreOnePlace(const Place& a, const Place& b) {
 }
 
 // The worst state that a fault may cause by the way: its own, unless "=FAIL"
-// behind the name of the rule says otherwise.
+// after the name of the rule says otherwise.
 State WorstOf(const FaultKind& kind, State own, absl::string_view rule) {
   for (const absl::string_view name : absl::StrSplit(kind.also, ' ')) {
     const std::pair<absl::string_view, absl::string_view> parts =

@@ -4,8 +4,8 @@
 // that truth: it names every fault with its host and device, has no finding
 // about an untouched part, and leaves nothing unknown that can be known.
 //
-// A cluster is made of its seed and the options alone, the same everywhere.
-// New variations and faults are rows of *variations.cc and *faults.cc.
+// A cluster depends only on its seed and the options. New variations and faults
+// are rows of *variations.cc and *faults.cc.
 #ifndef TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
 #define TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
 
@@ -64,7 +64,7 @@ struct RandomCluster {
 // A way to set up or use a cluster that is in order.
 struct Variation {
   const char* name;
-  // One of so many clusters that can have it has it.
+  // One of this many clusters that can have it has it.
   size_t one_in;
   bool (*applies)(const RandomCluster& cluster);
   void (*make)(RandomCluster& cluster);
@@ -112,7 +112,7 @@ struct RandomOptions {
   int max_faults = 6;
   // Names of variations and faults to leave out, and of rules to ignore.
   std::set<std::string> without = {};
-  // Names of those alone; empty: all.
+  // Only these names; empty: all.
   std::set<std::string> only = {};
 };
 

@@ -235,7 +235,7 @@ bool IsOneSuperPod(const RandomCluster& c) {
          });
 }
 
-// A super pod that goes through HCCS alone.
+// A super pod that uses only HCCS.
 void LeaveRoceUnused(RandomCluster& cluster) {
   cluster.spec.set_roce_unused(true);
   for (int s = 0; s < cluster.spec.servers_size(); ++s) {

@@ -66,7 +66,7 @@ void AddDeviceSteps(HostPlan& host) {
 }
 
 void AddFormStep(HostPlan& host) {
-  // Text of a host that means no good.
+  // Text of a hostile host.
   AddStep(host, FormStep("line 2: remove carriage returns, "
                          "a\"b\\c\r\n\t\x01<&>\u2028\U0001f600\x1b[2J",
                          Sha256Hex("conf")));
