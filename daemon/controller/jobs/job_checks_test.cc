@@ -428,6 +428,22 @@ TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 1));
 }
 
+// A question counts from when it was asked, not from the run that it was in.
+TEST_F(JobChecksTest, HostIsNotAskedForeverBecauseAnotherAsksAgain) {
+  Start();
+  AttachHosts(2);
+  const JobSpec job = JobOf("a", 2);
+  Ask(job, "server1");
+  for (const size_t of_server1 : {1, 2, 2}) {
+    Ask(job, "server0");
+    EXPECT_EQ(Asked()[1], of_server1);
+    AnswerFacts(0);
+    AnswerFacts(1);
+    scheduler_.Advance(JobChecksLimits().known_for * 3 / 4);
+    pool_.Drain();
+  }
+}
+
 TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   Start();
   AttachHosts(3);

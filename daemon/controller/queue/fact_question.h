@@ -1,4 +1,9 @@
 // A question to the queue of fact runs, and the facts that answer it.
+//
+// A host's run asks only hosts that have asked the same themselves, at the
+// earliest `counts_for` before it and at the latest `hold_for` after its begin.
+// Facts of the others are missing, with that reason. A user's run asks all
+// hosts.
 #ifndef DAEMON_CONTROLLER_QUEUE_FACT_QUESTION_H_
 #define DAEMON_CONTROLLER_QUEUE_FACT_QUESTION_H_
 

@@ -13,10 +13,6 @@
 // A run takes a place of its caller with the fewest runs under way. A caller
 // who joins the run of a user without free places provides one. On a host with
 // a limit for the class, a waiting run never overtakes an older one.
-//
-// A host's run asks only hosts that have asked the same themselves, at the
-// latest `hold_for` after its begin. Facts of the others are missing, with that
-// reason. A user's run asks all hosts.
 #ifndef DAEMON_CONTROLLER_QUEUE_FACT_QUEUE_H_
 #define DAEMON_CONTROLLER_QUEUE_FACT_QUEUE_H_
 

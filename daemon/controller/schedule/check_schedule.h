@@ -190,7 +190,8 @@ class CheckSchedule {
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnTimer(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
   // A check is due; it is left out while another waits or runs.
-  void Begin(const ScheduledPtr& one, absl::Time due_since) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Begin(const ScheduledPtr& one, absl::Time due_since)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<FactOrder>> Prepare(
       const ScheduledCheck& check) const;
   void Conclude(const ScheduledPtr& one, const FactOrder& order,

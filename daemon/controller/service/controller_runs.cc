@@ -133,8 +133,7 @@ FactQueue::Ticket ControllerService::JoinQueue(
   const FactQueue::Ticket ticket = parts_.queue->NewTicket();
   EventStreamOptions options;
   options.on_end = [this, ticket] { parts_.queue->Leave(ticket); };
-  options.budget = 
-      std::make_shared<CallBudget>(&run_budget_, user.ToString());
+  options.budget = std::make_shared<CallBudget>(&run_budget_, user.ToString());
   stream->Begin(std::move(options));
   stream->Show([this, ticket](Event* event) {
     *event->mutable_progress() = parts_.queue->ProgressOf(ticket);
