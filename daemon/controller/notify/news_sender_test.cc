@@ -276,7 +276,7 @@ TEST_F(NewsSenderTest, CorrectedNotifierAloneGetsTheUnsentNews) {
   right.WaitForRuns(1);
   EXPECT_THAT(right.runs()[0], HasSubstr("0123456789abcdef"));
   scheduler_.Advance(absl::Seconds(5));
-  ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
+  ASSERT_TRUE(log_.WaitFor(": cluster.yaml no longer has it"));
   EXPECT_THAT(wrong.runs(), SizeIs(1));
   EXPECT_EQ(scheduler_.pending(), 0);
   // Newer news would replace those still queued.
