@@ -86,7 +86,6 @@ TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
        Tells("schedule[2].every"),
        Tells("msg-spec-every-rule-skipped", "schedule[3]"),
        Tells("schedule[3].hosts", "spec-empty")});
-
   ExpectWrong(
       "schedule: {name: a, every: 1h}\n",
       {Tells("f:9:11: ", "schedule", "spec-a-mapping", "spec-list-of-checks")});

@@ -91,7 +91,7 @@ class ApplyTasksTest : public ::testing::Test {
     return answer.Wait();
   }
 
-  // Refuses the task; with what error.
+  // The error of a task that is refused.
   std::string Refusal(const ApplyTask& task) {
     const ApplyResult result = Apply(task);
     EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);

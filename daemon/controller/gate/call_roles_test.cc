@@ -51,12 +51,7 @@ Methods AllMethods() {
 }
 
 SpiffeId User(Role role) {
-  SpiffeId user;
-  user.cluster = "demo";
-  user.kind = IdentityKind::kUser;
-  user.name = "alice";
-  user.role = role;
-  return user;
+  return {"demo", IdentityKind::kUser, "alice", role};
 }
 
 TEST(CallRolesTest, EveryMethodHasOneRowAndEveryRowAMethod) {
