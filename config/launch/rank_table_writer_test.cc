@@ -14,9 +14,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre, ::testing::ElementsAreArray, ::testing::HasSubstr;
 
 std::string ReadLaunchFile(const std::string& name) {
   std::ifstream file(absl::StrCat("tests/testdata/launch/", name));

@@ -17,10 +17,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::Contains, ::testing::ElementsAre, ::testing::HasSubstr,
+    ::testing::IsEmpty;
 
 HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   HostPlanBuilder builder(facts);

@@ -16,10 +16,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::Not,
+    ::testing::SizeIs;
 
 std::vector<std::string> Rules(const std::vector<JobReason>& reasons) {
   std::vector<std::string> rules;

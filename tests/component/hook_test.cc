@@ -26,9 +26,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::Contains, ::testing::HasSubstr, ::testing::StartsWith;
 
 // Before any thread of the process, as in daemon_test.cc.
 BlockedSignals process_signals;

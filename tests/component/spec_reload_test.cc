@@ -25,8 +25,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::HasSubstr, ::testing::StartsWith;
 
 GetSpecResponse GetSpec(TestController& controller) {
   GetSpecResponse response;

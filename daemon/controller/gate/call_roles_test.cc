@@ -18,8 +18,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using ::testing::IsEmpty, ::testing::SizeIs;
 using Methods =
     std::map<std::string, const google::protobuf::MethodDescriptor*>;
 

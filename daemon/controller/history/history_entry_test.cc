@@ -10,9 +10,7 @@
 namespace clusterd {
 namespace {
 
-using testing::AllOf;
-using testing::EndsWith;
-using testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::StartsWith;
 
 Report MakeReport(State verdict) {
   auto report = FromText<Report>(R"(

@@ -29,9 +29,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::HasSubstr, ::testing::Not, ::testing::SizeIs;
 
 // A notifier's deadline that never expires in a test.
 constexpr uint32_t kLongMs = 3'600'000;

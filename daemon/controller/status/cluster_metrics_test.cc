@@ -12,9 +12,7 @@
 namespace clusterd {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 HostEntry HostNamed(const std::string& name, bool in_spec, bool attached) {
   HostEntry host;

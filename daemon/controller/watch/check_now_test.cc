@@ -13,8 +13,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using ::testing::ElementsAre, ::testing::IsEmpty;
 
 // A report of `hosts` hosts, with `rules` rules that fail on each of them.
 Report Failing(int hosts, int rules) {
