@@ -688,11 +688,9 @@ TEST_F(EnrolmentServiceTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
 TEST_F(EnrolmentServiceTest, ResetTakesBackWhatTheHostHas) {
   const auto joined = Join(Asker(), Token()).value();
   const auto link = Attach("node1", "machine of node1");
-  EXPECT_TRUE(service_->IsKeyOnRecord(joined.certificate_pem()));
   ASSERT_TRUE(service_->Reset("node1").ok());
   EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_THAT(Admit(joined.certificate_pem()), Fails(kDenied));
-  EXPECT_FALSE(service_->IsKeyOnRecord(joined.certificate_pem()));
   EXPECT_TRUE(absl::IsNotFound(service_->Reset("node1").status()));
 }
 
@@ -761,6 +759,13 @@ TEST_F(EnrolmentServiceTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   scheduler_.Advance(absl::Hours(24 * 125));
   EXPECT_THAT(RenewLate(pem, host),
               Fails(kDenied, HasText("more than 180 days")));
+}
+
+TEST_F(EnrolmentServiceTest, KeyThatWasForgottenIsNotOnRecord) {
+  const auto first = Join(Asker(), Token()).value();
+  EXPECT_TRUE(service_->IsKeyOnRecord(first.certificate_pem()));
+  ASSERT_TRUE(service_->Reset("node1").ok());
+  EXPECT_FALSE(service_->IsKeyOnRecord(first.certificate_pem()));
 }
 
 TEST_F(EnrolmentServiceTest, RevokedCertificateIsNotRenewedLate) {
