@@ -2,19 +2,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
 // cluster.yaml names no number.
 ClusterSpec SilentSpec() {
-  ClusterSpec spec;
-  spec.set_product("atlas-a2");
-  spec.mutable_hccl()->set_base_port(60000);
-  spec.mutable_hccl()->set_port_count(32);
-  spec.mutable_hccl()->set_base_port_auto(true);
-  spec.mutable_hccl()->set_port_count_auto(true);
-  return spec;
+  return FromText<ClusterSpec>(
+      "product: 'atlas-a2' hccl {base_port: 60000 port_count: 32 "
+      "base_port_auto: true port_count_auto: true}");
 }
 
 HostFacts HostWith(const std::string& name, const std::string& value) {

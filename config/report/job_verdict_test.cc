@@ -11,14 +11,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::Not,
+    ::testing::SizeIs;
 
 std::vector<std::string> Rules(const std::vector<JobReason>& reasons) {
   std::vector<std::string> rules;
@@ -92,9 +91,7 @@ TEST(ReasonsAboutTest, JoinsTheDevicesOfOneFinding) {
   finding.set_observed("DOWN");
   finding.set_fix(std::string(300, 'x'));
   finding.mutable_subjects(0)->add_devices(3);
-  Subject* const second = finding.add_subjects();
-  second->set_host("a");
-  second->add_devices(1);
+  MergeText("subjects {host: 'a' devices: 1}", &finding);
   const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
   ASSERT_THAT(reasons, SizeIs(1));
   EXPECT_THAT(reasons[0].devices(), ElementsAre(1, 3));
@@ -106,13 +103,12 @@ TEST(ReasonsAboutTest, JoinsTheDevicesOfOneFinding) {
 TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
   Report report;
   Finding& finding = AddFinding("net-health", WARN, "a", &report);
-  finding.set_finding("down");
-  finding.set_caused_by("link");
-  Waiver& waiver = *finding.mutable_waiver();
-  waiver.set_rule("link");
-  waiver.set_waived_from(FAIL);
-  const std::string waived =
-      EnglishText(Worded("waived", StateWords(FAIL), WaiverWords(waiver)));
+  MergeText(
+      "finding: 'down' caused_by: 'link' "
+      "waiver {rule: 'link' waived_from: FAIL}",
+      &finding);
+  const std::string waived = EnglishText(
+      Worded("waived", StateWords(FAIL), WaiverWords(finding.waiver())));
   finding.set_observed("DOWN" + waived);
   const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
   ASSERT_EQ(reasons.size(), 1u);

@@ -30,6 +30,8 @@ const RuleResult& ResultOf(const Report& report, absl::string_view rule) {
   return RuleResult::default_instance();
 }
 
+const JudgeOptions kOneHost = {{}, /*one_host=*/true};
+
 RuleSelection Only(const std::vector<std::string>& rules) {
   RuleSelection selection;
   for (const std::string& rule : rules) selection.add_only(rule);
@@ -120,9 +122,7 @@ TEST(JudgeTest, PassesNothingAboutHostsThatAreAllSilent) {
 
 TEST(JudgeTest, SkipsWhatOneHostCannotTell) {
   TestCluster cluster("atlas-training", "", 1);
-  JudgeOptions options;
-  options.one_host = true;
-  const Report report = cluster.MakeReport(options);
+  const Report report = cluster.MakeReport(kOneHost);
   for (const RuleResult& result : report.rules()) {
     // It is for another product.
     if (result.rule() == "subnet-superpod") continue;
@@ -140,9 +140,7 @@ TEST(JudgeTest, JudgesAHostWithoutAnySpec) {
   TestCluster cluster("atlas-training", "", 1);
   cluster.spec = ClusterSpec();
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  JudgeOptions options;
-  options.one_host = true;
-  const Report report = cluster.MakeReport(options);
+  const Report report = cluster.MakeReport(kOneHost);
   EXPECT_EQ(ResultOf(report, "link").state(), FAIL);
   EXPECT_EQ(ResultOf(report, "ports-reserved").state(), PASS);
   EXPECT_EQ(ResultOf(report, "device-ip-planned").state(), SKIPPED);
@@ -151,13 +149,11 @@ TEST(JudgeTest, JudgesAHostWithoutAnySpec) {
 
 TEST(JudgeTest, GivesEveryFindingAllThatARepairNeeds) {
   TestCluster cluster("atlas-training", "", 3);
-  cluster.facts[0] = HostFacts();
-  cluster.facts[0].set_host("server0");
+  cluster.facts[0] = FromText<HostFacts>("host: 'server0'");
   cluster.Silence(1);
-  for (DeviceFacts& device : *cluster.facts[2].mutable_devices()) {
-    device.mutable_link()->set_value(LinkFact::DOWN);
-    device.mutable_gateway()->set_value("1.2.3.4");
-    device.mutable_detect_address()->set_value("0.0.0.0");
+  for (int i = 0; i < 8; ++i) {
+    cluster.Set(2, i, R"(link {value: DOWN} gateway {value: '1.2.3.4'}
+                         detect_address {value: '0.0.0.0'})");
   }
   int findings = 0;
   const Report report = cluster.MakeReport();
@@ -332,17 +328,14 @@ TEST(BuildReportTest, DoesNotPassWhenNoHostWasJudged) {
 // no neighbour.
 TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
   TestCluster cluster("atlas-a3-superpod");
+  for (const int host : {0, 1}) {
+    cluster.MakeNew(host);
+    cluster.facts[host].mutable_hccn_conf()->mutable_value()->clear_entries();
+  }
   cluster.ForEachDevice([](DeviceFacts& device) {
-    device.mutable_address()->mutable_value()->clear_settings();
-    device.mutable_gateway()->set_value("");
-    device.mutable_detect_address()->set_value("0.0.0.0");
-    device.mutable_net_health()->set_value(NET_HEALTH_INIT);
     device.mutable_link()->set_value(LinkFact::DOWN);
     device.mutable_lldp()->mutable_value()->Clear();
   });
-  for (HostFacts& host : cluster.facts) {
-    host.mutable_hccn_conf()->mutable_value()->clear_entries();
-  }
   EXPECT_EQ(cluster.MakeReport().verdict(), FAIL);
   cluster.spec.set_roce_unused(true);
   for (ServerSpec& server : *cluster.spec.mutable_servers()) {
@@ -670,10 +663,11 @@ TEST(OneCauseOneHeadlineTest, APlanThatIsWrongItselfIsACauseOfItsOwn) {
   TestCluster cluster("atlas-training", "", 2);
   // Devices 1 and 2 are planned, and set, in one subnet; the netmask of device
   // 0 is not the cause.
-  cluster.PlanAddress(0, 2, "192.168.101.77", "255.255.255.0");
-  cluster.SetAddress(0, 2, "192.168.101.77", "255.255.255.0");
-  cluster.PlanAddress(0, 1, "192.168.101.78", "255.255.255.0");
-  cluster.SetAddress(0, 1, "192.168.101.78", "255.255.255.0");
+  for (const auto& [id, address] :
+       {std::pair(2, "192.168.101.77"), std::pair(1, "192.168.101.78")}) {
+    cluster.PlanAddress(0, id, address, "255.255.255.0");
+    cluster.SetAddress(0, id, address, "255.255.255.0");
+  }
   const std::string address = cluster.spec.servers(0).devices(0).address();
   cluster.SetAddress(0, 0, address, "255.255.0.0");
   const RuleResult result = cluster.Check("subnet-distinct");
@@ -733,9 +727,7 @@ TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
   ServerSpec* own = cluster.spec.mutable_servers(0);
   own->mutable_devices()->DeleteSubrange(5, 3);
   own->mutable_devices()->DeleteSubrange(0, 3);
-  JudgeOptions options;
-  options.one_host = true;
-  const Report report = cluster.MakeReport(options);
+  const Report report = cluster.MakeReport(kOneHost);
   EXPECT_EQ(report.job_servers(), 2);
   EXPECT_EQ(report.job_devices(), 4);
   for (const auto& [rule, state] :

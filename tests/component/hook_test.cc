@@ -21,13 +21,12 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::Contains, ::testing::HasSubstr, ::testing::StartsWith;
 
 // Created before any thread of the process, as in daemon_test.cc.
 BlockedSignals process_signals;
@@ -72,18 +71,13 @@ class JudgingHub final : public AgentHub::Service {
   }
   HubMessage AnswerTo(const JobQuestion& question) {
     ++asked;
-    JobVerdict verdict;
-    verdict.set_cluster("test");
-    verdict.set_run_id("ab12");
+    auto verdict = FromText<JobVerdict>(
+        "cluster: 'test' run_id: 'ab12' verdict: PASS "
+        "hosts {host: 'server0' state: PASS address: '10.0.0.1'}");
     JobSpec job;
     EXPECT_TRUE(job.ParseFromString(question.job()));
     verdict.set_job_digest(JobDigest(job));
     verdict.set_judged_at_ms(absl::ToUnixMillis(clock_->Now()));
-    verdict.set_verdict(PASS);
-    JobVerdict::Host* const host = verdict.add_hosts();
-    host->set_host("server0");
-    host->set_state(PASS);
-    host->set_address("10.0.0.1");
     HubMessage message;
     JobAnswer& answer = *message.mutable_job_answer();
     answer.set_question_id(question.question_id());

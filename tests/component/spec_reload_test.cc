@@ -18,14 +18,14 @@
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/patience.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::HasSubstr, ::testing::StartsWith;
 
 GetSpecResponse GetSpec(TestController& controller) {
   GetSpecResponse response;
@@ -84,18 +84,13 @@ TEST(SpecReloadTest, SpecThatIsGoneIsRefusedAndGoodOneEndsTheRefusal) {
 std::string ScheduleTo(const std::string& file) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);
   // The test advances the time, but the host runs in real time.
-  spec.mutable_deadlines()->set_host_ms(1'800'000);
-  spec.mutable_deadlines()->set_run_ms(7'200'000);
-  ScheduledCheck* const check = spec.add_schedule();
-  check->set_name("backlogs");
-  check->set_every_s(3600);
-  check->mutable_selection()->add_only("listen-backlog");
-  Notifier* const notifier = spec.add_notify();
-  notifier->add_command("/bin/sh");
-  notifier->add_command("-c");
-  notifier->add_command("cat > " + file + "; grep -c '\"verdict\":\"fail\"' " +
-                        file);
-  notifier->set_deadline_ms(300'000);
+  MergeText(R"(deadlines {host_ms: 1800000 run_ms: 7200000}
+               schedule {name: 'backlogs' every_s: 3600
+                         selection {only: 'listen-backlog'}}
+               notify {command: ['/bin/sh', '-c'] deadline_ms: 300000})",
+            &spec);
+  spec.mutable_notify(0)->add_command(
+      "cat > " + file + "; grep -c '\"verdict\":\"fail\"' " + file);
   return SpecToYaml(spec);
 }
 

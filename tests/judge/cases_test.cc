@@ -25,19 +25,20 @@ struct Case {
   const char* who;  // As Who() has it; several: any finding of the rule.
 };
 
-KernelFacts& Kernel(TestCluster& cluster) {
-  return *cluster.facts[0].mutable_kernel();
+// Sets what the text names in the facts of a host, or of one of its devices.
+std::function<void(TestCluster&)> InHost(int host, const char* text) {
+  return [=](TestCluster& cluster) { cluster.Set(host, text); };
+}
+std::function<void(TestCluster&)> InDevice(int host, int index,
+                                           const char* text) {
+  return [=](TestCluster& cluster) { cluster.Set(host, index, text); };
 }
 
 void HoldPort(TestCluster& cluster) {
-  BoundSocket* socket =
-      cluster.facts[0].mutable_sockets()->mutable_value()->add_sockets();
-  socket->set_port(60000);
-  socket->set_protocol("tcp");
-  socket->set_address("0.0.0.0");
-  socket->set_state("LISTEN");
-  socket->set_pid(4242);
-  socket->set_command("haproxy");
+  cluster.Set(0,
+              "sockets {value {sockets {port: 60000 protocol: 'tcp' "
+              "address: '0.0.0.0' state: 'LISTEN' pid: 4242 "
+              "command: 'haproxy'}}}");
 }
 
 void SwitchTls(TestCluster& cluster) {
@@ -51,13 +52,9 @@ void CutLink(TestCluster& cluster) {
 
 // A job that hangs, or another user's, has every device of server1.
 void HoldDevices(TestCluster& cluster) {
-  NpuProcess* process = cluster.facts[1]
-                            .mutable_npu_processes()
-                            ->mutable_value()
-                            ->add_processes();
-  process->set_pid(4711);
-  process->set_command("python3");
-  for (uint32_t id = 0; id < 8; ++id) process->add_devices(id);
+  cluster.Set(1,
+              "npu_processes {value {processes {pid: 4711 "
+              "command: 'python3' devices: [0, 1, 2, 3, 4, 5, 6, 7]}}}");
 }
 
 std::vector<Case> LaunchCases() {
@@ -80,22 +77,14 @@ std::vector<Case> LaunchCases() {
        },
        "host-name", WARN, "server1"},
       {21, "HcclTakesAnotherInterfaceOfTheHost", "atlas-a2",
-       [](TestCluster& c) {
-         HostInterface* other =
-             c.facts[1].mutable_interfaces()->mutable_value()->add_interfaces();
-         other->set_name("bond0");
-         other->set_up(true);
-         other->add_addresses("10.8.0.9");
-       },
+       InHost(1,
+              "interfaces {value {interfaces {"
+              "name: 'bond0' up: true addresses: '10.8.0.9'}}}"),
        "host-interface", WARN, "server1"},
       {27, "TheNicOfHcclIsNotThere", "atlas-training",
        [](TestCluster& c) {
-         EnvironmentVariable* set =
-             c.facts[1].mutable_environment()->mutable_value()->add_variables();
-         set->set_name("HCCL_SOCKET_IFNAME");
-         set->set_value("=enp189s0f0");
-         set->set_file("/etc/profile.d/hccl.sh");
-         set->set_line(1);
+         c.SetInLogins(1, "HCCL_SOCKET_IFNAME", "=enp189s0f0",
+                       "/etc/profile.d/hccl.sh");
        },
        "host-interface", FAIL, "server1"},
       {27, "NothingMapsTheHostsNameToAnAddress", "atlas-training",
@@ -170,16 +159,13 @@ std::vector<Case> TlsAndKernelCases() {
       {11, "TlsIsOnForOneRankAlone", "atlas-training", SwitchTls, "tls-uniform",
        FAIL, "server1:3"},
       {13, "TheRootCannotQueueEveryRank", "atlas-a2",
-       [](TestCluster& c) {
-         Kernel(c).mutable_somaxconn()->set_value(8);
-         Kernel(c).mutable_tcp_max_syn_backlog()->set_value(8);
-       },
+       InHost(0,
+              "kernel {somaxconn {value: 8} "
+              "tcp_max_syn_backlog {value: 8}}"),
        "listen-backlog", FAIL, "server0"},
       {13, "TheKernelDropsWhoDialsTheRoot", "atlas-a2",
-       [](TestCluster& c) {
-         Kernel(c).mutable_tcp_max_syn_backlog()->set_value(8);
-       },
-       "syn-backlog", FAIL, "server0"},
+       InHost(0, "kernel {tcp_max_syn_backlog {value: 8}}"), "syn-backlog",
+       FAIL, "server0"},
       {15, "TlsDiffersBetweenNodesOfAJob", "atlas-a3", SwitchTls, "tls-uniform",
        FAIL, "server1:3"},
       {18, "TheTlsQueryFailsOnAManagedHost", "atlas-a2",
@@ -189,10 +175,8 @@ std::vector<Case> TlsAndKernelCases() {
        },
        "tls-uniform", UNKNOWN, "server0:0"},
       {19, "FirewalldIsActiveOnOneNode", "atlas-training",
-       [](TestCluster& c) {
-         c.facts[1].mutable_firewalld()->mutable_active()->set_value(true);
-       },
-       "firewall", FAIL, "server1"},
+       InHost(1, "firewalld {active {value: true}}"), "firewall", FAIL,
+       "server1"},
       {19, "HccsIsOffOnOneNode", "atlas-a2",
        [](TestCluster& c) {
          for (int i = 0; i < 8; ++i) {
@@ -214,10 +198,9 @@ std::vector<Case> NetworkCases() {
       {16, "NoNeighbourIsHeardSinceTheLinkIsDown", "atlas-a2", CutLink, "link",
        FAIL, "server0:3"},
       {17, "NoDetectAddressIsConfigured", "atlas-training",
-       [](TestCluster& c) {
-         c.device(0, 4).mutable_detect_address()->set_value("0.0.0.0");
-         c.device(0, 4).mutable_net_health()->set_value(NET_HEALTH_INIT);
-       },
+       InDevice(0, 4,
+                "detect_address {value: '0.0.0.0'} "
+                "net_health {value: NET_HEALTH_INIT}"),
        "detect-address", FAIL, "server0:4"},
       {17, "ADirectlyCabledDeviceProbesThePeerOfAnotherIndex", "atlas-training",
        [](TestCluster& c) {
@@ -251,9 +234,7 @@ std::vector<Case> NetworkCases() {
        },
        "device-ip-set", FAIL, "server0:2"},
       {26, "TheDetectAddressLiesInTheReservedRange", "atlas-a3",
-       [](TestCluster& c) {
-         c.device(0, 2).mutable_detect_address()->set_value("192.168.1.9");
-       },
+       InDevice(0, 2, "detect_address {value: '192.168.1.9'}"),
        "detect-address", FAIL, "server0:2"},
       {33, "TwoDevicesOfASuperPodHaveOneSdid", "atlas-a3-superpod",
        [](TestCluster& c) {

@@ -35,10 +35,9 @@ struct Fault {
 
 // cluster.yaml names no number.
 void NameNoNumbers(TestCluster& c) {
-  c.spec.mutable_hccl()->set_base_port_auto(true);
-  c.spec.mutable_hccl()->set_port_count_auto(true);
-  c.spec.mutable_kernel()->set_somaxconn_auto(true);
-  c.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+  c.SetSpec(
+      "hccl {base_port_auto: true port_count_auto: true} "
+      "kernel {somaxconn_auto: true tcp_max_syn_backlog_auto: true}");
 }
 
 // A job that logs in, and its hosts' facts about that.
@@ -57,23 +56,20 @@ void NeedPackages(TestCluster& c) {
   job.set_python("/usr/bin/python3");
   job.set_requirements("torch==2.1.0\n");
   for (HostFacts& host : c.facts) {
-    PythonPackage* const package =
-        host.mutable_python()->mutable_value()->add_packages();
-    package->set_name("torch");
-    package->set_version("2.1.0");
+    MergeText("python {value {packages {name: 'torch' version: '2.1.0'}}}",
+              &host);
   }
-}
-
-void AddNpuProcess(uint32_t pid, HostFacts* host) {
-  NpuProcess* process =
-      host->mutable_npu_processes()->mutable_value()->add_processes();
-  process->set_pid(pid);
-  process->add_devices(3);
 }
 
 std::vector<Fault> Faults() {
   const auto address = [](const char* address, const char* netmask) {
     return [=](TestCluster& c) { c.SetAddress(0, 3, address, netmask); };
+  };
+  const auto in_host = [](const char* text) {
+    return [text](TestCluster& c) { c.Set(0, text); };
+  };
+  const auto in_device = [](const char* text) {
+    return [text](TestCluster& c) { c.Set(0, 3, text); };
   };
   const char* const a1 = "atlas-training";
   const auto start_job = [](TestCluster& c) { c.StartJob(); };
@@ -157,29 +153,12 @@ std::vector<Fault> Faults() {
        }},
       {"job-dtype", a1, [](TestCluster& c) { c.job->add_dtypes("bfp16"); },
        [](TestCluster& c) { c.StartJob().add_dtypes("fp16"); }},
-      {"ports-reserved", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
-       }},
+      {"ports-reserved", a1, in_host("kernel {reserved_ports {value: ''}}")},
       {"ports-free", a1,
-       [](TestCluster& c) {
-         BoundSocket* socket =
-             c.facts[0].mutable_sockets()->mutable_value()->add_sockets();
-         socket->set_port(60000);
-         socket->set_protocol("tcp");
-         socket->set_address("0.0.0.0");
-         socket->set_state("LISTEN");
-         socket->set_pid(4711);
-       }},
-      {"listen-backlog", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(128);
-       }},
-      {"syn-backlog", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(
-             128);
-       }},
+       in_host("sockets {value {sockets {port: 60000 protocol: 'tcp' "
+               "address: '0.0.0.0' state: 'LISTEN' pid: 4711}}}")},
+      {"listen-backlog", a1, in_host("kernel {somaxconn {value: 128}}")},
+      {"syn-backlog", a1, in_host("kernel {tcp_max_syn_backlog {value: 128}}")},
       {"sysctl-persistent", a1,
        [](TestCluster& c) {
          c.facts[0]
@@ -188,10 +167,7 @@ std::vector<Fault> Faults() {
              ->mutable_value()
              ->clear_assignments();
        }},
-      {"firewall", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_ufw()->mutable_active()->set_value(true);
-       }},
+      {"firewall", a1, in_host("ufw {active {value: true}}")},
       {"host-interface", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_interfaces()->mutable_value()->clear_interfaces();
@@ -209,112 +185,47 @@ std::vector<Fault> Faults() {
              ->set_hard(16);
        }},
       {"hccl-environment", a1,
-       [](TestCluster& c) {
-         EnvironmentVariable* const variable =
-             c.facts[0].mutable_environment()->mutable_value()->add_variables();
-         variable->set_name("HCCL_CONNECT_TIMEOUT");
-         variable->set_value("60");
-       }},
+       in_host("environment {value {variables {"
+               "name: 'HCCL_CONNECT_TIMEOUT' value: '60'}}}")},
       {"container-mounts", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_in_container()->set_value(true);
-         SetMissing(Missing::ABSENT, "", c.facts[0].mutable_hccn_conf());
-       }},
+       in_host("in_container {value: true} "
+               "hccn_conf {missing {reason: ABSENT}}")},
       {"clock-skew", a1,
        [](TestCluster& c) {
-         ClockFact::Clock* const clock =
-             c.facts[1].mutable_clock()->mutable_value();
-         clock->set_ahead_at_least_ms(60000);
-         clock->set_ahead_at_most_ms(60100);
+         c.Set(1,
+               "clock {value {ahead_at_least_ms: 60000 "
+               "ahead_at_most_ms: 60100}}");
        }},
-      {"drift", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_drift()->mutable_value()->add_drifts();
-       }},
+      {"drift", a1, in_host("drift {value {drifts {}}}")},
       {"maintenance", a1,
        [](TestCluster& c) { c.spec.mutable_waivers(0)->set_until_ms(0); },
        [](TestCluster& c) {
          c.now = absl::FromUnixSeconds(1'000'000);
-         c.spec.add_waivers()->set_rule("optics");
-         c.spec.mutable_waivers(0)->set_until_ms(1'000'001'000);
+         c.SetSpec("waivers {rule: 'optics' until_ms: 1000001000}");
        }},
-      {"hccn-tool", a1,
-       [](TestCluster& c) {
-         SetMissing(Missing::ABSENT, "",
-                    c.facts[0].mutable_hccn_tool()->mutable_path());
-       }},
-      {"device-count", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_device_ids()->mutable_value()->add_ids(8);
-       }},
+      {"hccn-tool", a1, in_host("hccn_tool {path {missing {reason: ABSENT}}}")},
+      {"device-count", a1, in_host("device_ids {value {ids: 8}}")},
       {"device-idle", a1,
-       [](TestCluster& c) { AddNpuProcess(4711, &c.facts[0]); }},
+       in_host("npu_processes {value {processes {pid: 4711 devices: 3}}}")},
       {"device-namespace", a1,
-       [](TestCluster& c) {
-         DeviceOwner* const owner =
-             c.facts[0].mutable_device_owners()->mutable_value()->add_owners();
-         owner->set_pid(731804);
-         owner->add_devices(3);
-       }},
-      {"device-memory", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_memory()->mutable_value()->set_used_mb(30710);
-       }},
-      {"neighbour-table", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_neighbours_most()->set_value(2);
-       }},
-      {"host-memory", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_memory()->mutable_value()->add_kills();
-       }},
+       in_host("device_owners {value {owners {pid: 731804 devices: 3}}}")},
+      {"device-memory", a1, in_device("memory {value {used_mb: 30710}}")},
+      {"neighbour-table", a1, in_host("kernel {neighbours_most {value: 2}}")},
+      {"host-memory", a1, in_host("memory {value {kills {}}}")},
       {"device-process-limit", a1,
-       [](TestCluster& c) {
-         for (const uint32_t pid : {4711, 4712}) {
-           AddNpuProcess(pid, &c.facts[0]);
-         }
-       }},
+       in_host("npu_processes {value {processes {pid: 4711 devices: 3} "
+               "processes {pid: 4712 devices: 3}}}")},
       {"hccn-conf", a1,
-       [](TestCluster& c) {
-         c.facts[0]
-             .mutable_hccn_conf()
-             ->mutable_value()
-             ->add_problems()
-             ->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
-       }},
-      {"link", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-       }},
-      {"net-health", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_net_health()->set_value(NET_HEALTH_FAULT);
-       }},
-      {"lldp", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
-       }},
+       in_host("hccn_conf {value {problems {kind: NO_FINAL_NEWLINE}}}")},
+      {"link", a1, in_device("link {value: DOWN}")},
+      {"net-health", a1, in_device("net_health {value: NET_HEALTH_FAULT}")},
+      {"lldp", a1, in_device("lldp {value {heard: false}}")},
       {"device-health", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_health()->mutable_value()->add_error_codes(
-             "80E18402");
-       }},
-      {"driver-compat", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_compatibility()->set_value("NOK");
-       }},
-      {"hccs", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_hccs()->mutable_value()->set_ok(false);
-       }},
-      {"optics", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_optical()->mutable_value()->add_alarms();
-       }},
-      {"link-flaps", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_link_history()->mutable_value()->add_changes();
-       }},
+       in_device("health {value {error_codes: '80E18402'}}")},
+      {"driver-compat", a1, in_device("compatibility {value: 'NOK'}")},
+      {"hccs", a1, in_device("hccs {value {ok: false}}")},
+      {"optics", a1, in_device("optical {value {alarms {}}}")},
+      {"link-flaps", a1, in_device("link_history {value {changes {}}}")},
       {"device-ip-set", a1,
        [](TestCluster& c) {
          c.device(0, 3).mutable_address()->mutable_value()->clear_settings();
@@ -325,22 +236,11 @@ std::vector<Fault> Faults() {
          c.facts[0].mutable_hccn_conf()->mutable_value()->clear_entries();
        }},
       {"device-ip-allowed", a1, address("127.0.0.1", "255.255.255.0")},
-      {"gateway", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
-       }},
-      {"gateway-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_gateway()->set_value("192.168.103.9");
-       }},
-      {"detect-address", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
-       }},
+      {"gateway", a1, in_device("gateway {value: '10.0.0.1'}")},
+      {"gateway-persistent", a1, in_device("gateway {value: '192.168.103.9'}")},
+      {"detect-address", a1, in_device("detect_address {value: '0.0.0.0'}")},
       {"detect-address-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_detect_address()->set_value("192.168.103.9");
-       }},
+       in_device("detect_address {value: '192.168.103.9'}")},
       {"subnet-pairs", a1, address("192.168.99.1", "255.255.255.0")},
       {"subnet-distinct", a1, address("192.168.100.77", "255.255.255.0")},
       {"subnet-across-hosts", a1, address("192.168.99.1", "255.255.255.0")},
@@ -352,31 +252,16 @@ std::vector<Fault> Faults() {
          c.SetAddress(1, 3, "10.1.1.1", "255.255.0.0");
        }},
       {"netmask-uniform", a1, address("192.168.103.1", "255.255.0.0")},
-      {"tls-uniform", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
-       }},
-      {"mtu-uniform", a1,
-       [](TestCluster& c) { c.device(0, 3).mutable_mtu()->set_value(9000); }},
-      {"backlog-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(4096);
-       },
+      {"tls-uniform", a1, in_device("tls {value {enabled: true}}")},
+      {"mtu-uniform", a1, in_device("mtu {value: 9000}")},
+      {"backlog-uniform", a1, in_host("kernel {somaxconn {value: 4096}}"),
        NameNoNumbers},
       {"ports-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
-             "8080,60000-60015");
-       },
+       in_host("kernel {reserved_ports {value: '8080,60000-60015'}}"),
        NameNoNumbers},
-      {"speed-uniform", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_speed_mbps()->set_value(100000);
-       }},
+      {"speed-uniform", a1, in_device("speed_mbps {value: 100000}")},
       {"subnet-superpod", "atlas-a3-superpod",
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_vnic()->mutable_value()->set_up(false);
-       }},
+       in_device("vnic {value {up: false}}")},
       {"lldp-rail", a1,
        [](TestCluster& c) {
          LldpNeighbour* lldp = c.device(0, 3).mutable_lldp()->mutable_value();
@@ -385,51 +270,19 @@ std::vector<Fault> Faults() {
              "leaf-3");
          lldp->set_system_name("leaf-4");
        }},
-      {"lossless", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
-       }},
-      {"mtu-persistent", a1,
-       [](TestCluster& c) { c.device(0, 3).mutable_mtu()->set_value(4200); }},
-      {"tls-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
-       }},
-      {"pfc-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
-       }},
-      {"dscp-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_dscp_to_tc()->set_value("33:3");
-       }},
-      {"roce-port-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_roce_port()->set_value("4791");
-       }},
+      {"lossless", a1, in_device("pfc {value: '0,0,0,0,1,0,0,0'}")},
+      {"mtu-persistent", a1, in_device("mtu {value: 4200}")},
+      {"tls-persistent", a1, in_device("tls {value {enabled: true}}")},
+      {"pfc-persistent", a1, in_device("pfc {value: '0,0,0,0,1,0,0,0'}")},
+      {"dscp-persistent", a1, in_device("dscp_to_tc {value: '33:3'}")},
+      {"roce-port-persistent", a1, in_device("roce_port {value: '4791'}")},
       {"tls-certificates", a1,
-       [](TestCluster& c) {
-         c.device(0, 3)
-             .mutable_tls()
-             ->mutable_value()
-             ->add_certificates()
-             ->set_status(TlsCertificate::EXPIRED);
-       }},
-      {"version-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
-       }},
+       in_device("tls {value {certificates {status: EXPIRED}}}")},
+      {"version-uniform", a1, in_host("versions {driver {value: '1'}}")},
       {"environment-uniform", a1,
-       [](TestCluster& c) {
-         EnvironmentVariable* const variable =
-             c.facts[0].mutable_environment()->mutable_value()->add_variables();
-         variable->set_name("HCCL_INTRA_ROCE_ENABLE");
-         variable->set_value("1");
-       }},
-      {"roots-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_roots()->mutable_value()->add_hashes("sha256:0");
-       }},
+       in_host("environment {value {variables {"
+               "name: 'HCCL_INTRA_ROCE_ENABLE' value: '1'}}}")},
+      {"roots-uniform", a1, in_host("roots {value {hashes: 'sha256:0'}}")},
       {"cluster-size", a1,
        [](TestCluster& c) {
          for (int i = 0; i < 512; ++i) c.spec.add_servers();
@@ -478,13 +331,12 @@ std::vector<Reader> Readers() {
     c.spec.set_firewall(FIREWALL_OPEN_PORTS);
     for (FirewallFacts* firewall :
          {c.facts[0].mutable_ufw(), c.facts[0].mutable_firewalld()}) {
-      firewall->mutable_active()->set_value(true);
-      for (AllowedFact* fact : {firewall->mutable_allowed(),
-                                firewall->mutable_allowed_permanently()}) {
-        AllowedPort* all = fact->mutable_value()->add_ports();
-        all->set_first_port(1);
-        all->set_last_port(65535);
-      }
+      MergeText(R"(
+          active {value: true}
+          allowed {value {ports {first_port: 1 last_port: 65535}}}
+          allowed_permanently {
+            value {ports {first_port: 1 last_port: 65535}}})",
+                firewall);
     }
   };
   const auto two_subnets = [](TestCluster& c) {

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -390,14 +391,11 @@ TEST(HookTest, NamesEveryMistakeAtOnce) {
 // slurm-controller-prolog.
 
 RuleResult FailingRule(const std::string& category, const std::string& host) {
-  RuleResult rule;
-  rule.set_rule("a-rule");
+  auto rule = FromText<RuleResult>(
+      "rule: 'a-rule' state: FAIL findings {state: FAIL observed: 'seen'}");
   rule.set_category(category);
-  rule.set_state(FAIL);
-  Finding& finding = *rule.add_findings();
-  finding.set_state(FAIL);
-  finding.set_observed("seen");
-  if (!host.empty()) finding.add_subjects()->set_host(host);
+  if (host.empty()) return rule;
+  rule.mutable_findings(0)->add_subjects()->set_host(host);
   return rule;
 }
 
