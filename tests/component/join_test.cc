@@ -112,8 +112,7 @@ struct JoinWorld {
   // Joins that host; returns its flags.
   JoinFlags Joined(const std::string& name = "server0") {
     const JoinFlags flags = FlagsFor(Token(), name);
-    const absl::Status joined = Join(flags);
-    EXPECT_TRUE(joined.ok()) << joined;
+    EXPECT_EQ(Join(flags), absl::OkStatus());
     return flags;
   }
   CertificateEntry EntryOf(const std::string& host) {
@@ -322,9 +321,9 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   world.clock.Set(absl::Hours(24) * 90);
   CapturedLog log;
-  const absl::Status late = RenewIfEnded(FilesOf(fresh), fresh.controller,
-                                         world.clock.Now(), nullptr, &log);
-  ASSERT_TRUE(late.ok()) << late;
+  ASSERT_EQ(RenewIfEnded(FilesOf(fresh), fresh.controller, world.clock.Now(),
+                         nullptr, &log),
+            absl::OkStatus());
   EXPECT_THAT(log.Lines(), Tells("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   // So they do not accept a controller with a certificate of the planted root.
@@ -446,9 +445,9 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
   world.ChangeCaDir(middle, rotation.ControllerBy(rotation.old()));
   world.clock.Set(absl::Hours(24) * 90);
   CapturedLog log;
-  const absl::Status late =
-      RenewIfEnded(files, flags.controller, world.clock.Now(), nullptr, &log);
-  ASSERT_TRUE(late.ok()) << late;
+  ASSERT_EQ(
+      RenewIfEnded(files, flags.controller, world.clock.Now(), nullptr, &log),
+      absl::OkStatus());
   EXPECT_THAT(log.Lines(), HasSubstr("root added " + HashOf(*rotation.next)));
   EXPECT_THAT(HashesIn(files), UnorderedElementsAre(HashOf(rotation.old()),
                                                     HashOf(*rotation.next)));
@@ -464,8 +463,7 @@ TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
   world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
   JoinFlags again = world.FlagsFor(world.Token(), "server0");
   again.root = flags.root;
-  const absl::Status joined = world.Join(again);
-  ASSERT_TRUE(joined.ok()) << joined;
+  ASSERT_EQ(world.Join(again), absl::OkStatus());
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(*rotation.next)));
   EXPECT_EQ(ReadRoots(files).value().bundle(), 2u);
   EXPECT_EQ(TestCertificates::Text(files.key), key);
@@ -491,8 +489,7 @@ TEST(JoinTest, LongestBundlesAndRootsReachAHostThatJoins) {
   world.ChangeCaDir(
       {{"root.crt", Repeated(pem, kMaxRootsBytes)}, {"roots.bundle", bundle}});
   const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  const absl::Status joined = world.Join(flags);
-  ASSERT_TRUE(joined.ok()) << joined;
+  ASSERT_EQ(world.Join(flags), absl::OkStatus());
   EXPECT_EQ(
       TestCertificates::Text(flags.root + "/etc/clusterd/identity/current/"
                                           "roots.bundle"),
@@ -529,9 +526,8 @@ TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   RawHost by_hand(world.controller.address(),
                   world.certificates.Host("server0"));
   EXPECT_FALSE(by_hand.Attach());
-  const absl::Status end = by_hand.End();
-  EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
-  EXPECT_THAT(end, HasText("another key"));
+  EXPECT_THAT(by_hand.End(), Fails(absl::StatusCode::kPermissionDenied,
+                                   HasText("another key")));
   // A host that has not joined may have a certificate made by hand.
   RawHost other(world.controller.address(), world.certificates.Host("server1"));
   EXPECT_TRUE(other.Attach());
@@ -582,9 +578,8 @@ TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   EXPECT_TRUE(RenewIfEnded(files, flags.controller, absl::Now()).ok());
   EXPECT_EQ(SerialOf(files), first);
   world.clock.Set(absl::Hours(24) * 90);
-  const absl::Status late =
-      RenewIfEnded(files, flags.controller, world.clock.Now());
-  ASSERT_TRUE(late.ok()) << late;
+  ASSERT_EQ(RenewIfEnded(files, flags.controller, world.clock.Now()),
+            absl::OkStatus());
   EXPECT_NE(SerialOf(files), first);
   EXPECT_EQ(world.EntryOf("server0").serial(), SerialOf(files));
   EXPECT_EQ(world.EntryOf("server0").late_renewals(), 1u);
@@ -649,13 +644,11 @@ TEST(JoinTest, TokenIsNotSentToAControllerOfAnotherAuthority) {
   TestCertificates stranger;
   RecordingEnrolment fake(stranger.Controller(),
                           stranger.authority().certificate_pem());
-  const absl::Status refused =
-      world.Join(FlagsAgainst(fake, HashOf(world.certificates)));
-  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
-  EXPECT_THAT(
-      std::string(refused.message()),
-      AllOf(HasSubstr(HashOf(world.certificates)), HasSubstr(HashOf(stranger)),
-            HasSubstr("the token was not sent")));
+  EXPECT_THAT(world.Join(FlagsAgainst(fake, HashOf(world.certificates))),
+              Fails(absl::StatusCode::kPermissionDenied,
+                    AllOf(HasText(HashOf(world.certificates)),
+                          HasText(HashOf(stranger)),
+                          HasText("the token was not sent"))));
   EXPECT_EQ(fake.asked_for_roots, 1);
   EXPECT_EQ(fake.tokens_seen, 0);
 }
@@ -671,9 +664,8 @@ TEST(JoinTest, TokenIsNotSentToAStrangerWithTheRightRoots) {
                             world.certificates.User("eve")};
   for (const TlsFiles& files : shown) {
     RecordingEnrolment fake(files, roots);
-    const absl::Status refused =
-        world.Join(FlagsAgainst(fake, HashOf(world.certificates)));
-    EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+    EXPECT_THAT(world.Join(FlagsAgainst(fake, HashOf(world.certificates))),
+                Fails(absl::StatusCode::kUnavailable));
     EXPECT_EQ(fake.asked_for_roots, 1);
     EXPECT_EQ(fake.tokens_seen, 0);
   }
@@ -788,9 +780,8 @@ TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
     RawHost host(absl::StrCat("127.0.0.1:", port),
                  world.certificates.Host("server0"));
     EXPECT_FALSE(host.Attach());
-    const absl::Status end = host.End();
-    EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
-    EXPECT_THAT(end, HasText("was taken back"));
+    EXPECT_THAT(host.End(), Fails(absl::StatusCode::kPermissionDenied,
+                                  HasText("was taken back")));
     EXPECT_FALSE(hosts.IsAttached("server0"));
   }
   server->Shutdown();
@@ -971,11 +962,10 @@ TEST(JoinTest, EnrolmentPortIsClosedWhenTheLastTokenIsGone) {
   RevokeTokenResponse revoked;
   ASSERT_TRUE(
       world.Admin()->RevokeToken(NewContext().get(), request, &revoked).ok());
-  const absl::Status refused = world.Join(flags);
-  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(
-      std::string(refused.message()),
-      AllOf(HasSubstr("not reachable"), HasSubstr("clusterctl token create")));
+  EXPECT_THAT(world.Join(flags),
+              Fails(absl::StatusCode::kUnavailable,
+                    AllOf(HasText("not reachable"),
+                          HasText("clusterctl token create"))));
   // The port opens again with the number that hosts know.
   EXPECT_EQ(world.Token().enrol_port(), made.enrol_port());
 }

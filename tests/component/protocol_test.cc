@@ -34,9 +34,8 @@ TEST(ProtocolTest, SilentHostIsDisconnected) {
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(controller.scheduler.WaitForPending(before + 1));
   controller.scheduler.Advance(absl::Seconds(10));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(end, HasText("no hello in 10s"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kDeadlineExceeded,
+                                HasText("no hello in 10s")));
 }
 
 TEST(ProtocolTest, FirstMessageMustBeTheHello) {
@@ -45,9 +44,8 @@ TEST(ProtocolTest, FirstMessageMustBeTheHello) {
   AgentMessage result;
   result.mutable_result()->set_task_id(1);
   ASSERT_TRUE(host.Send(result));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end, HasText("first message was not a hello"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kInvalidArgument,
+                                HasText("first message was not a hello")));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -65,9 +63,8 @@ TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_protocol_version(99);
   ASSERT_TRUE(host.Send(hello));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(end, HasText("protocol version 99, expected 2"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kFailedPrecondition,
+                                HasText("protocol version 99, expected 2")));
 }
 
 TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
@@ -177,9 +174,8 @@ TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
   result.mutable_result()->mutable_facts();
   for (int i = 0; i < 200 && host.Send(result); ++i) {
   }
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end, HasText("answers to unknown tasks"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kInvalidArgument,
+                                HasText("answers to unknown tasks")));
 }
 
 TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
