@@ -439,7 +439,7 @@ TEST_F(HerdTest, DaemonRenewsACertificateThatHasEndedBeforeItAttaches) {
   EXPECT_FALSE(ReadTlsFiles(FilesOf(joined)).ok());
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(DaemonFlags(joined), machine.get(), &process_signals);
-  ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
+  ASSERT_TRUE(daemon.log().WaitFor("attached to"));
   EXPECT_TRUE(daemon.Terminate().ok());
   ExpectRenewed(joined, before);
 }

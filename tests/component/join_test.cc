@@ -216,12 +216,15 @@ class JoinedHost {
     stream_->Stop();
   }
 
-  bool WaitAttached(int times) {
+  testing::AssertionResult WaitAttached(int times) {
     absl::MutexLock lock(&mutex_);
     const auto reached = [this, times]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return attached_ >= times;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
+    if (mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience)) {
+      return testing::AssertionSuccess();
+    }
+    return testing::AssertionFailure() << log_.Lines();
   }
   // Moves the host's clock until it asks, and starts its renewal.
   void RenewAfterDays(int days) {
@@ -266,9 +269,9 @@ TEST(JoinTest, HostJoinsAttachesAndRenewsOverItsStream) {
   const std::string first_key = TestCertificates::Text(files.key);
 
   JoinedHost host(world.controller.address(), "server0", files);
-  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(1));
   host.RenewAfterDays(20);
-  ASSERT_TRUE(host.WaitAttached(2)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(2));
   ASSERT_TRUE(world.controller.log().WaitFor(
       "host server0: has taken up its renewed certificate"));
   const std::string second = SerialOf(files);
@@ -297,15 +300,14 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   const TlsFiles files = FilesOf(world.Joined());
   const std::string first = SerialOf(files);
   JoinedHost host(world.controller.address(), "server0", files);
-  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(1));
 
   world.ChangeCaDir({{"root.crt", planted}});
-  ASSERT_TRUE(host.WaitAttached(2)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(2));
   host.RenewAfterDays(20);
   ASSERT_TRUE(host.log().WaitFor(
-      RowPattern("msg-trust-root-not-signed", HashOf(*thief))))
-      << host.log().Lines();
-  ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
+      RowPattern("msg-trust-root-not-signed", HashOf(*thief))));
+  ASSERT_TRUE(host.WaitAttached(3));
   EXPECT_NE(SerialOf(files), first);
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   EXPECT_THAT(host.AuditText(), HasSubstr(HashOf(*thief)));
@@ -313,8 +315,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   // The same with his own bundle, for a new host, and for one that was off.
   world.ChangeCaDir(
       {{"roots.bundle", thief->RootBundle("test", "9", planted)}});
-  ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
-      << host.log().Lines();
+  ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)));
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   const JoinFlags fresh = world.Joined("server1");
   EXPECT_THAT(world.out.str(), Tells("bundle-not-signed", 9));
@@ -342,17 +343,15 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
   const std::string both = root.certificate_pem() + other->certificate_pem();
   const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
-  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(1));
   world.ChangeCaDir({{"roots.bundle", other->RootBundle("test", "9", both)}});
-  ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
-      << host.log().Lines();
-  ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
+  ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)));
+  ASSERT_TRUE(host.WaitAttached(3));
   // A renewal for it now would delay the next bundle for five minutes.
   host.RenewAfterDays(1);
   world.ChangeCaDir({{"roots.bundle", root.RootBundle("test", "10", both)}});
-  ASSERT_TRUE(host.log().WaitFor("root added " + HashOf(*other)))
-      << host.log().Lines();
-  ASSERT_TRUE(host.WaitAttached(5)) << host.log().Lines();
+  ASSERT_TRUE(host.log().WaitFor("root added " + HashOf(*other)));
+  ASSERT_TRUE(host.WaitAttached(5));
   const std::string lines = host.log().Lines();
   EXPECT_EQ(static_cast<std::vector<std::string>>(
                 absl::StrSplit(lines, "certificate is renewed"))
@@ -400,35 +399,32 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   const std::string new_hash = HashOf(*rotation.next);
   const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
-  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(1));
 
   // The host renews for the bundle, long before half of its certificate's life.
   world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
                     rotation.ControllerBy(rotation.old()));
-  ASSERT_TRUE(host.log().WaitFor("root added " + new_hash))
-      << host.log().Lines();
+  ASSERT_TRUE(host.log().WaitFor("root added " + new_hash));
   EXPECT_THAT(HashesIn(files), UnorderedElementsAre(old_hash, new_hash));
   EXPECT_EQ(ReadRoots(files).value().bundle(), 1u);
   EXPECT_THAT(host.AuditText(), HasSubstr("root added " + new_hash));
-  ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(3));
 
   // A host renews only once within five minutes.
   host.RenewAfterDays(1);
   world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
-  ASSERT_TRUE(host.log().WaitFor("root removed " + old_hash))
-      << host.log().Lines();
+  ASSERT_TRUE(host.log().WaitFor("root removed " + old_hash));
   EXPECT_THAT(HashesIn(files), ElementsAre(new_hash));
   EXPECT_EQ(ReadRoots(files).value().bundle(), 2u);
-  ASSERT_TRUE(host.WaitAttached(5)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(5));
 
   // A restored or downgraded controller does not downgrade the hosts.
   const std::string serial = SerialOf(files);
   world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
                     rotation.ControllerBy(*rotation.next));
-  ASSERT_TRUE(host.WaitAttached(6)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(6));
   host.RenewAfterDays(20);
-  ASSERT_TRUE(host.log().WaitFor("bundle 1 is not above 2"))
-      << host.log().Lines();
+  ASSERT_TRUE(host.log().WaitFor("bundle 1 is not above 2"));
   EXPECT_THAT(HashesIn(files), ElementsAre(new_hash));
   EXPECT_NE(SerialOf(files), serial);
 }
@@ -468,7 +464,7 @@ TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
   EXPECT_EQ(ReadRoots(files).value().bundle(), 2u);
   EXPECT_EQ(TestCertificates::Text(files.key), key);
   JoinedHost host(world.controller.address(), "server0", files);
-  EXPECT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  EXPECT_TRUE(host.WaitAttached(1));
 }
 
 std::string Repeated(const std::string& text, size_t at_most) {
@@ -502,7 +498,7 @@ TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
   JoinWorld world;
   const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
-  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(1));
   CheckRequest request;
   request.mutable_selection()->add_only("roots-uniform");
   Report report;
