@@ -25,10 +25,9 @@ State StateOf(const TestCluster& cluster, const std::string& rule) {
 
 // cluster.yaml names no number.
 void NameNoNumbers(TestCluster& c) {
-  c.spec.mutable_hccl()->set_base_port_auto(true);
-  c.spec.mutable_hccl()->set_port_count_auto(true);
-  c.spec.mutable_kernel()->set_somaxconn_auto(true);
-  c.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+  c.SetSpec(
+      "hccl {base_port_auto: true port_count_auto: true} "
+      "kernel {somaxconn_auto: true tcp_max_syn_backlog_auto: true}");
 }
 
 // A job that logs in, and its hosts' facts about that.
@@ -46,11 +45,8 @@ void NeedPackages(TestCluster& c) {
   job.set_user("ann");
   job.set_python("/usr/bin/python3");
   job.set_requirements("torch==2.1.0\n");
-  for (HostFacts& host : c.facts) {
-    PythonPackage* const package =
-        host.mutable_python()->mutable_value()->add_packages();
-    package->set_name("torch");
-    package->set_version("2.1.0");
+  for (int host : {0, 1}) {
+    c.Set(host, "python {value {packages {name: 'torch' version: '2.1.0'}}}");
   }
 }
 
@@ -342,15 +338,11 @@ std::vector<Reader> Readers() {
   const Change no_change = [](TestCluster&) {};
   const auto open_ports = [](TestCluster& c) {
     c.spec.set_firewall(FIREWALL_OPEN_PORTS);
-    for (FirewallFacts* firewall :
-         {c.facts[0].mutable_ufw(), c.facts[0].mutable_firewalld()}) {
-      firewall->mutable_active()->set_value(true);
-      for (AllowedFact* fact : {firewall->mutable_allowed(),
-                                firewall->mutable_allowed_permanently()}) {
-        AllowedPort* all = fact->mutable_value()->add_ports();
-        all->set_first_port(1);
-        all->set_last_port(65535);
-      }
+    for (const char* firewall : {"ufw", "firewalld"}) {
+      constexpr char kAll[] =
+          "{value {ports {first_port: 1 last_port: 65535}}}";
+      c.Set(0, absl::StrCat(firewall, " {active {value: true} allowed ", kAll,
+                            " allowed_permanently ", kAll, "}"));
     }
   };
   const auto two_subnets = [](TestCluster& c) {
