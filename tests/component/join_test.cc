@@ -69,13 +69,9 @@ struct JoinWorld {
   std::unique_ptr<Trust::Stub> TrustAs(const std::string& uri) {
     TlsFiles files = certificates.Issue("trust", {uri});
     if (!changed_ca.empty()) files.ca = changed_ca;
-    const auto credentials = MakeChannelCredentials(files, "test");
-    EXPECT_TRUE(credentials.ok()) << credentials.status();
     grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // Windows stay as they are.
-    return Trust::NewStub(grpc::CreateCustomChannel(controller.address(),
-                                                    *credentials, arguments));
+    return Trust::NewStub(controller.ChannelAs(files, arguments));
   }
   std::unique_ptr<Trust::Stub> Admin() {
     return TrustAs("spiffe://test/user/ann/role/admin");
@@ -841,41 +837,15 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
   EXPECT_EQ(entry.attached_since_ms(), since);
 }
 
-// An unread answer that is longer than the connection's window.
-class UnreadList {
- public:
-  explicit UnreadList(Trust::Stub* stub) : context_(NewContext()) {
-    reader_ = stub->AsyncListCertificates(context_.get(), {}, &queue_);
-    reader_->ReadInitialMetadata(this);
-    WaitForOne();
-  }
-  ~UnreadList() {
-    context_->TryCancel();
-    ListCertificatesResponse list;
-    grpc::Status status;
-    reader_->Finish(&list, &status, this);
-    WaitForOne();
-  }
-
- private:
-  void WaitForOne() {
-    void* tag = nullptr;
-    bool ok = false;
-    EXPECT_TRUE(queue_.Next(&tag, &ok));
-  }
-
-  grpc::CompletionQueue queue_;
-  const std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<ListCertificatesResponse>>
-      reader_;
-};
-
 TEST(JoinTest, ViewerThatDoesNotReadDoesNotStopOthers) {
   JoinWorld world(/*trusted=*/true, /*servers=*/6'000);
   const auto slow = world.TrustAs("spiffe://test/user/eve");
-  std::vector<std::unique_ptr<UnreadList>> unread;
+  std::vector<std::unique_ptr<Unread<ListCertificatesResponse>>> unread;
   for (int i = 0; i < 4; ++i) {
-    unread.push_back(std::make_unique<UnreadList>(slow.get()));
+    unread.push_back(std::make_unique<Unread<ListCertificatesResponse>>(
+        [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+          return slow->AsyncListCertificates(context, {}, queue);
+        }));
   }
   ListCertificatesResponse list;
   const grpc::Status own =

@@ -6,13 +6,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/identity/tls_credentials.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
@@ -132,16 +129,11 @@ TEST(ProtocolTest, FloodOfConnectionsIsRefusedAndCostsNoHost) {
   RunningController controller(1, options);
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
-  const auto credentials =
-      MakeChannelCredentials(controller.certificates.User("eve"), "test")
-          .value();
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const TlsFiles eve = controller.certificates.User("eve");
   std::vector<std::shared_ptr<grpc::Channel>> flood;
   ListHostsResponse response;
   for (int i = 0; i < 200; ++i) {
-    flood.push_back(grpc::CreateCustomChannel(controller.address(), credentials,
-                                              arguments));
+    flood.push_back(controller.ChannelAs(eve));
     // The call may fail: at the limit, idle connections are closed first.
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
