@@ -534,15 +534,11 @@ std::vector<FaultKind> LaunchFaults() {
           {"owned-by-container", "uda=CONTAINER", kOfDevice, "device-namespace",
            WARN, "",
            [](RandomCluster& cluster, int host, int device) {
-             const uint32_t id = DeviceOf(cluster, host, device).id();
-             DeviceOwner* const owner = cluster.facts[host]
-                                            .mutable_device_owners()
-                                            ->mutable_value()
-                                            ->add_owners();
-             owner->set_pid(4711);
-             owner->set_identity("5b0c7e21d9f4");
-             owner->set_command("bash");
-             owner->add_devices(id);
+             Patch(absl::StrCat("device_owners { value { owners { pid: 4711 "
+                                "identity: '5b0c7e21d9f4' command: 'bash' "
+                                "devices: ",
+                                DeviceOf(cluster, host, device).id(), " } } }"),
+                   &cluster.facts[host]);
            },
            [](const RandomCluster& cluster, int host, int device) {
              const HostFacts& facts = cluster.facts[host];

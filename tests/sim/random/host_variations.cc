@@ -208,11 +208,9 @@ void RunInContainer(RandomCluster& cluster) {
 
 // Before any time at which a cluster is judged.
 void LetAWaiverEnd(RandomCluster& cluster) {
-  Waiver* const waiver = cluster.spec.add_waivers();
-  waiver->set_rule("link");
-  waiver->set_reason("optics are on order");
-  waiver->set_owner("ops");
-  waiver->set_until_ms(1000);
+  Patch(R"(waivers { rule: "link" reason: "optics are on order" owner: "ops"
+                     until_ms: 1000 })",
+        &cluster.spec);
 }
 
 }  // namespace
