@@ -73,7 +73,7 @@ struct WatchedDaemon {
   }
   // No proof is sent while the log reports that `part` is stuck.
   void ExpectStuck(const std::string& part) {
-    ASSERT_TRUE(log.WaitFor("stuck: ")) << log.Lines();
+    ASSERT_TRUE(log.WaitFor("stuck: "));
     EXPECT_THAT(log.Lines(), HasSubstr(absl::StrCat("from ", part, ";")));
   }
 

@@ -162,7 +162,7 @@ TEST_F(AgentTest, KeepsTheControllersNewestLineOfTheWelcomeAndOfEachTask) {
 
 TEST_F(AgentTest, KeepsNoLineOfAControllerOfAnotherCluster) {
   Start({WithHead(WelcomeTo("other"), 9)});
-  ASSERT_TRUE(host_->WaitError("the controller is of cluster"));
+  ASSERT_TRUE(host_->log().WaitFor("the controller is of cluster"));
   EXPECT_TRUE(audit_.log()->heads().empty());
 }
 
@@ -199,13 +199,13 @@ TEST_F(AgentTest, NeverAnswersCancelledTask) {
 
 TEST_F(AgentTest, RefusesControllerOfAnotherCluster) {
   Start({WelcomeTo("prod")});
-  EXPECT_TRUE(host_->WaitError("the controller is of cluster \"prod\""));
+  EXPECT_TRUE(host_->log().WaitFor("the controller is of cluster \"prod\""));
   EXPECT_FALSE(host_->Status().attached());
 }
 
 TEST_F(AgentTest, RefusesTaskBeforeTheWelcome) {
   Start({ObserveTask(1)});
-  EXPECT_TRUE(host_->WaitError("first message was not a welcome"));
+  EXPECT_TRUE(host_->log().WaitFor("first message was not a welcome"));
   // It connects again, as after any other end.
   EXPECT_TRUE(hub_->WaitForAttached(2));
 }
@@ -234,7 +234,7 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   options.name = "server0";
   options.tls = certificates.Host("server0");
   TestHost host(options, &observer);
-  EXPECT_TRUE(host.WaitError("not attached to 127.0.0.1:0: UNAVAILABLE"));
+  EXPECT_TRUE(host.log().WaitFor("not attached to 127.0.0.1:0: UNAVAILABLE"));
   EXPECT_THAT(host.Status().last_error(), HasSubstr("UNAVAILABLE"));
   host.stream().Stop();
   EXPECT_FALSE(host.Status().attached());
@@ -271,7 +271,7 @@ TEST_F(AgentTest, LeavesAControllerThatDoesNotRead) {
   for (size_t i = 0; i < HubConnection::kMaxWaiting + kOnTheWire; ++i) {
     host_->stream().SendDrift(report);
   }
-  EXPECT_TRUE(host_->WaitError("the controller does not read"));
+  EXPECT_TRUE(host_->log().WaitFor("the controller does not read"));
   deaf.has_to_end.Notify();
   host_.reset();
   server_->Shutdown();
@@ -317,7 +317,7 @@ class HugeHub final : public AgentHub::Service {
 TEST_F(AgentTest, RefusesAMessageThatIsTooLongAndAttachesAgain) {
   HugeHub hub((16 << 20) + 1);
   Serve(&hub);
-  EXPECT_TRUE(host_->WaitError("Received message larger than max"));
+  EXPECT_TRUE(host_->log().WaitFor("Received message larger than max"));
   EXPECT_TRUE(hub.WaitForReturn());
   EXPECT_TRUE(host_->WaitAttached());
   host_.reset();
@@ -330,7 +330,7 @@ TEST_F(AgentTest, TakesInNoMoreOfAMessageThanItsMemoryForTheWire) {
   DialOptions dial;
   dial.wire_memory_bytes = 24 << 20;
   Serve(&hub, dial);
-  EXPECT_TRUE(host_->WaitError("Buffers full"));
+  EXPECT_TRUE(host_->log().WaitFor("Buffers full"));
   EXPECT_TRUE(hub.WaitForReturn());
   host_.reset();
   server_->Shutdown();

@@ -351,10 +351,10 @@ TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
       EXPECT_TRUE(CleanMessage(message.mutable_progress()).ok());
       message = hub_.Next();
     }
-    const absl::Status status =
-        message.has_result() ? CleanMessage(message.mutable_result())
-                             : CleanMessage(message.mutable_past_applies());
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(message.has_result()
+                  ? CleanMessage(message.mutable_result())
+                  : CleanMessage(message.mutable_past_applies()),
+              absl::OkStatus());
     return message;
   };
   hub_.Send(ApplyMessage(1, plan_));
@@ -373,8 +373,7 @@ TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   DriftReport report;
   *report.mutable_drift() = FindAppliedDrift({{begin, applied}}, drifted);
   EXPECT_GT(report.drift().value().drifts_size(), 0);
-  const absl::Status status = CleanMessage(&report);
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(CleanMessage(&report), absl::OkStatus());
 }
 
 TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {

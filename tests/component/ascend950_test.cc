@@ -48,9 +48,8 @@ class Ascend950HostTest : public testing::Test {
     options.tool = std::filesystem::absolute(kTool950);
     options.host = "server0";
     options.faults = faults;
-    const absl::Status status =
-        sim::CreateSimulatedHost(OneServer(product), options);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(sim::CreateSimulatedHost(OneServer(product), options),
+              absl::OkStatus());
   }
 
   HostFacts Observe(

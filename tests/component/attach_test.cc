@@ -107,7 +107,7 @@ TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   AttachedHost host(controller, "server0");
   controller.Stop();
   ASSERT_TRUE(host->WaitAttached(false));
-  EXPECT_TRUE(host->WaitError(Say("msg-hub-stopping")));
+  EXPECT_TRUE(host->log().WaitFor(Say("msg-hub-stopping")));
   controller.Start();
   ASSERT_TRUE(host->WaitAttached());
   EXPECT_TRUE(controller.Entry("server0").attached());
@@ -190,7 +190,7 @@ TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
   MemoryObserver observer{HostFacts()};
   options.machine_id = "another machine";
   TestHost second(options, &observer);
-  EXPECT_TRUE(second.WaitError(RowPattern("msg-hub-two-machines")));
+  EXPECT_TRUE(second.log().WaitFor(RowPattern("msg-hub-two-machines")));
   // If it were welcomed, its waits would start over after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
 }

@@ -23,6 +23,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -166,11 +167,10 @@ TEST_F(AuditTest, HasLinesForForgottenHostsCancelsAndLogsThatAreRead) {
 TEST_F(AuditTest, ChangesNothingWithoutAFileAndGoesOnReading) {
   std::filesystem::create_directory(controller_.audit_path());
   Start();
-  const absl::Status refused = Apply("operator");
-  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr(controller_.audit_path()),
-                    HasSubstr("nothing is changed until")));
+  EXPECT_THAT(Apply("operator"),
+              Fails(absl::StatusCode::kUnavailable,
+                    AllOf(HasText(controller_.audit_path()),
+                          HasText("nothing is changed until"))));
   EXPECT_THAT(host_->tasks(), IsEmpty());
   EXPECT_EQ(controller_.ListHosts().hosts_size(), 1);
   EXPECT_THAT(controller_.log().Lines(), HasSubstr("audit: "));

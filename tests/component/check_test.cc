@@ -427,9 +427,8 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
               Tells("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
   CheckRequest rules;
   rules.mutable_selection()->add_only("lnik");
-  const absl::Status unknown_rule = controller.Check(rules, &report);
-  EXPECT_EQ(unknown_rule.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(unknown_rule.message()), HasSubstr("link"));
+  EXPECT_THAT(controller.Check(rules, &report),
+              Fails(absl::StatusCode::kNotFound, HasText("link")));
 }
 
 TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {

@@ -105,7 +105,7 @@ TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {
   proxy.CutPresentConnections();
   // The machine is the same, so its new stream replaces the one that the
   // controller takes for alive.
-  EXPECT_TRUE(host.WaitError("not attached"));
+  EXPECT_TRUE(host.log().WaitFor("not attached"));
   EXPECT_TRUE(host.WaitAttached());
   EXPECT_TRUE(
       WaitUntil([&] { return controller.Entry("server0").attached(); }));
@@ -126,7 +126,7 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   options.name = "server0";
   options.tls = certificates.Host("server0");
   TestHost host(options, &observer);
-  ASSERT_TRUE(host.WaitError("not attached"));
+  ASSERT_TRUE(host.log().WaitFor("not attached"));
   const TlsFiles renewed = certificates.Controller();
   std::filesystem::rename(renewed.ca, files.ca);
   std::filesystem::rename(renewed.certificate, files.certificate);

@@ -40,6 +40,7 @@
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/http/tcp_proxy.h"
 #include "tests/support/process/moved_clock.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -250,9 +251,8 @@ TEST_F(HerdTest, JoinChangesNothingWithoutALineBeforeIt) {
   const JoinFlags flags = LineOf("server0");
   AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
                          &log_);
-  const absl::Status refused = Join(flags);
-  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("stop it first"));
+  EXPECT_THAT(Join(flags),
+              Fails(absl::StatusCode::kUnavailable, HasText("stop it first")));
   EXPECT_FALSE(std::filesystem::exists(FilesOf(flags).certificate));
 }
 
@@ -295,10 +295,9 @@ TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   ResetHostResponse done;
   ASSERT_TRUE(Admin()->ResetHost(NewContext().get(), reset, &done).ok());
   // Now neither TLS nor the service behind it accepts the certificate.
-  const absl::Status late = RenewIfEnded(files, joined.controller, absl::Now());
-  EXPECT_TRUE(absl::IsUnavailable(late)) << late;
-  EXPECT_THAT(std::string(late.message()),
-              HasSubstr("clusterctl certificates reset"));
+  EXPECT_THAT(RenewIfEnded(files, joined.controller, absl::Now()),
+              Fails(absl::StatusCode::kUnavailable,
+                    HasText("clusterctl certificates reset")));
 }
 
 // A key with the certificate's public half and another private half, which an
@@ -440,7 +439,7 @@ TEST_F(HerdTest, DaemonRenewsACertificateThatHasEndedBeforeItAttaches) {
   EXPECT_FALSE(ReadTlsFiles(FilesOf(joined)).ok());
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(DaemonFlags(joined), machine.get(), &process_signals);
-  ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
+  ASSERT_TRUE(daemon.log().WaitFor("attached to"));
   EXPECT_TRUE(daemon.Terminate().ok());
   ExpectRenewed(joined, before);
 }

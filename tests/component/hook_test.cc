@@ -131,8 +131,7 @@ class HookTest : public testing::Test {
     machine_->clock.Advance(absl::Now() - machine_->clock.Now());
     daemon_ =
         std::make_unique<TestDaemon>(flags_, machine_.get(), &process_signals);
-    EXPECT_TRUE(daemon_->log().WaitFor("attached to"))
-        << daemon_->log().Lines();
+    EXPECT_TRUE(daemon_->log().WaitFor("attached to"));
   }
   void TearDown() override {
     EXPECT_TRUE(daemon_->Terminate().ok());

@@ -105,9 +105,8 @@ TEST_F(LearnTest, HostsThatNeverAttachedAreNamedAndThoseThatLeftAreSilent) {
   request.add_hosts("server1");
   request.add_hosts("nobody");
   LearnedHosts learned;
-  const absl::Status unknown = Learn(request, &learned);
-  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(unknown.message()), HasSubstr("nobody"));
+  EXPECT_THAT(Learn(request, &learned),
+              Fails(absl::StatusCode::kInvalidArgument, HasText("nobody")));
   hosts_[1].reset();
   ASSERT_TRUE(
       WaitUntil([this] { return !controller_.Entry("server1").attached(); }));

@@ -94,8 +94,7 @@ TEST_F(LimitedHistoryTest, PlanThatDoesNotFitSaysSoAndIsNotApplied) {
   EXPECT_THAT(Rendered(plan).not_kept(), HasSubstr("expected at most 100"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
   EXPECT_TRUE(controller_->log().WaitFor("is not kept: "));
-  const absl::Status refused = Apply(plan);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
+  EXPECT_THAT(Apply(plan), Fails(absl::StatusCode::kAborted));
   EXPECT_TRUE(host_->tasks().empty());
 }
 

@@ -6,13 +6,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/identity/tls_credentials.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
@@ -34,9 +31,8 @@ TEST(ProtocolTest, SilentHostIsDisconnected) {
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(controller.scheduler.WaitForPending(before + 1));
   controller.scheduler.Advance(absl::Seconds(10));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(end, HasText("no hello in 10s"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kDeadlineExceeded,
+                                HasText("no hello in 10s")));
 }
 
 TEST(ProtocolTest, FirstMessageMustBeTheHello) {
@@ -45,9 +41,8 @@ TEST(ProtocolTest, FirstMessageMustBeTheHello) {
   AgentMessage result;
   result.mutable_result()->set_task_id(1);
   ASSERT_TRUE(host.Send(result));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end, HasText("first message was not a hello"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kInvalidArgument,
+                                HasText("first message was not a hello")));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -65,9 +60,8 @@ TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_protocol_version(99);
   ASSERT_TRUE(host.Send(hello));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(end, HasText("protocol version 99, expected 2"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kFailedPrecondition,
+                                HasText("protocol version 99, expected 2")));
 }
 
 TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
@@ -135,16 +129,11 @@ TEST(ProtocolTest, FloodOfConnectionsIsRefusedAndCostsNoHost) {
   RunningController controller(1, options);
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
-  const auto credentials =
-      MakeChannelCredentials(controller.certificates.User("eve"), "test")
-          .value();
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const TlsFiles eve = controller.certificates.User("eve");
   std::vector<std::shared_ptr<grpc::Channel>> flood;
   ListHostsResponse response;
   for (int i = 0; i < 200; ++i) {
-    flood.push_back(grpc::CreateCustomChannel(controller.address(), credentials,
-                                              arguments));
+    flood.push_back(controller.ChannelAs(eve));
     // The call may fail: at the limit, idle connections are closed first.
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
@@ -177,9 +166,8 @@ TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
   result.mutable_result()->mutable_facts();
   for (int i = 0; i < 200 && host.Send(result); ++i) {
   }
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end, HasText("answers to unknown tasks"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kInvalidArgument,
+                                HasText("answers to unknown tasks")));
 }
 
 TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {

@@ -74,8 +74,7 @@ class SimulatedApplyTest : public testing::Test {
     options.tool = std::filesystem::absolute(kTool);
     options.host = "server0";
     options.faults = faults;
-    const absl::Status made = sim::CreateSimulatedHost(spec_, options);
-    ASSERT_TRUE(made.ok()) << made;
+    ASSERT_EQ(sim::CreateSimulatedHost(spec_, options), absl::OkStatus());
     std::filesystem::create_directories(root_ + "/var/lib/clusterd");
     const HostPaths paths{root_};
     observer_ = std::make_unique<MachineObserver>(paths, &runner_, &clock_);

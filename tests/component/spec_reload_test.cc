@@ -119,8 +119,7 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
     }
     return absl::StrContains(controller.log().Lines(), "backlogs: fail");
   })) << controller.log().Lines();
-  ASSERT_TRUE(controller.log().WaitFor("notified /bin/sh: 1"))
-      << controller.log().Lines();
+  ASSERT_TRUE(controller.log().WaitFor("notified /bin/sh: 1"));
 
   ListHistoryResponse history;
   ASSERT_TRUE(

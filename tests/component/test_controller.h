@@ -17,6 +17,8 @@
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
+#include "grpcpp/support/channel_arguments.h"
+#include "gtest/gtest.h"
 #include "proto/controller.grpc.pb.h"
 #include "proto/spec.pb.h"
 #include "tests/component/test_certificates.h"
@@ -75,7 +77,12 @@ class TestController {
 
   // A new connection of the user "tester".
   std::unique_ptr<Controller::Stub> Client(Role role = Role::kViewer);
-  std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files);
+  std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files) {
+    return Controller::NewStub(ChannelAs(files));
+  }
+  // A new connection with these files and options.
+  std::shared_ptr<grpc::Channel> ChannelAs(
+      const TlsFiles& files, grpc::ChannelArguments arguments = {});
   // The user whose name is its role.
   TlsFiles FilesOf(const std::string& role);
   std::unique_ptr<Controller::Stub> As(const std::string& role) {
@@ -130,19 +137,45 @@ std::unique_ptr<grpc::ClientContext> NewContext();
 // The same for a stream that stays open while the test waits for others.
 std::unique_ptr<grpc::ClientContext> NewStreamContext();
 
-// A history entry that is sent but not read: bytes beyond the connection's
-// window stay in the controller.
-class UnreadRecord {
+// An answer that is sent but not read: bytes beyond the connection's window
+// stay in the controller.
+template <typename Answer>
+class Unread {
  public:
-  UnreadRecord(Controller::Stub* client, const std::string& id);
-  ~UnreadRecord();
+  // `begin` begins the call.
+  template <typename Begin>
+  explicit Unread(const Begin& begin)
+      : context_(NewContext()), reader_(begin(context_.get(), &queue_)) {
+    reader_->ReadInitialMetadata(this);
+    WaitForOne();
+  }
+  ~Unread() {
+    context_->TryCancel();
+    Answer answer;
+    grpc::Status status;
+    reader_->Finish(&answer, &status, this);
+    WaitForOne();
+  }
 
  private:
-  void WaitForOne();
+  void WaitForOne() {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+  }
 
   grpc::CompletionQueue queue_;
   const std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
+  const std::unique_ptr<grpc::ClientAsyncResponseReader<Answer>> reader_;
+};
+
+struct UnreadRecord : Unread<HistoryRecord> {
+  UnreadRecord(Controller::Stub* client, const std::string& id)
+      : Unread([&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+          GetHistoryRequest request;
+          request.set_id(id);
+          return client->AsyncGetHistory(context, request, queue);
+        }) {}
 };
 
 // The report's result of one rule; fails the test if it is missing.

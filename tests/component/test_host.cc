@@ -86,12 +86,6 @@ bool TestHost::WaitAttached(bool attached) {
   return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
 }
 
-bool TestHost::WaitError(const std::string& text) {
-  const bool found = log_.WaitFor(text);
-  EXPECT_TRUE(found) << "not \"" << text << "\" but:\n" << log_.Lines();
-  return found;
-}
-
 RawHost::RawHost(const std::string& controller, const TlsFiles& tls,
                  const std::string& cluster)
     : context_(NewStreamContext()) {

@@ -76,9 +76,6 @@ class TestHost {
 
   // Blocks until the host is attached, or not; false if that takes too long.
   bool WaitAttached(bool attached = true);
-  // Blocks until an attempt to attach has ended with an error that holds
-  // `text`.
-  bool WaitError(const std::string& text);
 
   AgentStatus Status() const { return stream_->Status(); }
   CapturedLog& log() { return log_; }

@@ -66,7 +66,7 @@ struct Variation {
   const char* name;
   // One of this many clusters that can have it has it.
   size_t one_in;
-  bool (*applies)(const RandomCluster& cluster);
+  std::function<bool(const RandomCluster&)> applies;
   void (*make)(RandomCluster& cluster);
   // Rules that may warn then, "a b"; empty: none.
   const char* warnings = "";
@@ -74,31 +74,36 @@ struct Variation {
   bool (*warns_of)(int host) = nullptr;
 };
 
+// Traits of a fault, joined by |.
+constexpr unsigned kOfHost = 0;
+constexpr unsigned kOfDevice = 1;
+constexpr unsigned kOfCluster = 2;  // Its `host` is -1.
+// A fact is missing: only then may a finding be unknown.
+constexpr unsigned kHides = 4;
+// The majority is right: needs three or more hosts.
+constexpr unsigned kByVote = 8;
+// The host has no other fault: it does not affect the rest.
+constexpr unsigned kAlone = 16;
+
 // A fault. Names of rules stand with a space between two.
 struct FaultKind {
   const char* name;
   // Keys of tests/sim/fault.h that it stands for.
   const char* simulated;
-  bool of_device;
+  unsigned traits;
   // The rule that must find it, and how bad.
   const char* rule;
   State state;
   // Rules that may also report it, as a cause of their own, at most as bad;
   // "gateway=FAIL": a worse one.
   const char* also;
-  // A fact is missing: only then may a finding be unknown.
-  bool hides;
-  std::function<bool(const RandomCluster&, int host, int device)> applies;
   std::function<void(RandomCluster&, int host, int device)> make;
-  // The majority is right: needs three or more hosts.
-  bool by_vote = false;
-  // The host has no other fault: it does not affect the rest.
-  bool alone = false;
-  // Belongs to the cluster: its `host` is -1.
-  bool of_cluster = false;
+  std::function<bool(const RandomCluster&, int host, int device)> applies =
+      nullptr;
   // True if it fails there, being `state` elsewhere.
-  bool (*fails)(const RandomCluster& cluster) = nullptr;
+  std::function<bool(const RandomCluster&)> fails = nullptr;
 
+  bool Is(unsigned trait) const { return (traits & trait) != 0; }
   State StateIn(const RandomCluster& cluster) const {
     return fails != nullptr && fails(cluster) ? FAIL : state;
   }
