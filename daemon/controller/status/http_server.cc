@@ -9,7 +9,6 @@
 #include <event2/listener.h>
 #include <event2/util.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -22,7 +21,6 @@
 #include "absl/strings/numbers.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/admission/connection_state.h"
 #include "daemon/process/listen_trouble.h"
 #include "openssl/err.h"
 
@@ -35,19 +33,8 @@ constexpr int kBacklog = 512;
 constexpr absl::Duration kTick = absl::Seconds(1);
 // The tick while other connections wait.
 constexpr absl::Duration kFullTick = absl::Milliseconds(50);
-// How long a handshake and a request may take.
+// How long a handshake and a request may take while others wait.
 constexpr absl::Duration kTimeToAsk = absl::Milliseconds(500);
-
-// Empty: the connection has ended.
-std::string NetworkOf(bufferevent* events) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  if (getpeername(bufferevent_getfd(events),
-                  reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return "";
-  }
-  return PeerNetwork(address);
-}
 
 bool IsLoopback(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
@@ -324,76 +311,39 @@ bufferevent* HttpServer::NewConnection() {
   // The connection is read for a moment after evhttp has released it.
   bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
   bufferevent_incref(made);
-  connections_.push_back(
-      {made, std::chrono::steady_clock::now(), /*network=*/""});
-  if (connections_.size() >= options_.connections) {
-    evconnlistener_disable(listener_);
-    const timeval soon = absl::ToTimeval(kFullTick);
-    event_add(soon_, &soon);
-  }
+  connections_.push_back({made, std::chrono::steady_clock::now()});
+  AcceptIfNotFull();
   return made;
 }
 
 void HttpServer::Sweep() {
   const auto now = std::chrono::steady_clock::now();
-  for (auto each = connections_.begin(); each != connections_.end();) {
+  connections_.remove_if([](const Connection& each) {
     bufferevent_event_cb in_use = nullptr;
-    bufferevent_getcb(each->events, nullptr, nullptr, &in_use, nullptr);
-    if (in_use == nullptr) {  // evhttp has freed it.
-      bufferevent_decref(each->events);
-      each = connections_.erase(each);
-      continue;
+    bufferevent_getcb(each.events, nullptr, nullptr, &in_use, nullptr);
+    if (in_use != nullptr) return false;
+    bufferevent_decref(each.events);  // evhttp has freed it.
+    return true;
+  });
+  const bool is_full = connections_.size() >= options_.connections;
+  for (const Connection& each : connections_) {
+    const absl::Duration most =
+        is_full && !each.has_asked ? kTimeToAsk : options_.longest;
+    if (absl::FromChrono(now - each.since) > most) {
+      shutdown(bufferevent_getfd(each.events), SHUT_RDWR);
     }
-    if (now - each->since > absl::ToChronoNanoseconds(options_.longest)) {
-      shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
-    }
-    ++each;
   }
-  EndUnfinished();
-  if (connections_.size() < options_.connections) {
-    evconnlistener_enable(listener_);
-  } else {
-    const timeval soon = absl::ToTimeval(kFullTick);
-    event_add(soon_, &soon);
-  }
+  AcceptIfNotFull();
 }
 
-void HttpServer::EndUnfinished() {
-  std::vector<Connection*> unfinished;
-  std::map<std::string, size_t> of_network;
-  bool frees_one_soon = false;
-  for (Connection& each : connections_) {
-    frees_one_soon = frees_one_soon || each.is_ended;
-    if (each.is_ended || each.has_asked) continue;
-    if (each.network.empty()) each.network = NetworkOf(each.events);
-    ++of_network[each.network];
-    unfinished.push_back(&each);
+void HttpServer::AcceptIfNotFull() {
+  if (connections_.size() < options_.connections) {
+    evconnlistener_enable(listener_);
+    return;
   }
-  std::stable_partition(
-      unfinished.begin(), unfinished.end(), [this](const Connection* each) {
-        return has_tls_ && SSL_is_init_finished(
-                               bufferevent_openssl_get_ssl(each->events)) != 1;
-      });
-  pollfd others = {evconnlistener_get_fd(listener_), POLLIN, 0};
-  const bool others_wait = !frees_one_soon &&
-                           connections_.size() >= options_.connections &&
-                           poll(&others, 1, 0) > 0;
-  // End several at once, since new ones are admitted only two ticks later.
-  size_t wanted = others_wait ? 1 + options_.connections / 8 : 0;
-  const auto old =
-      std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
-  for (Connection* const each : unfinished) {
-    // Stop at a connection with time left. It protects those behind it:
-    // connections without a handshake come first.
-    if (each->since >= old) wanted = 0;
-    const bool must_free = wanted > 0;
-    size_t& beside = of_network[each->network];
-    if (!must_free && beside <= options_.unfinished) continue;
-    --beside;
-    if (wanted > 0) --wanted;
-    shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
-    each->is_ended = true;
-  }
+  evconnlistener_disable(listener_);
+  const timeval soon = absl::ToTimeval(kFullTick);
+  event_add(soon_, &soon);
 }
 
 absl::Status HttpServer::WhyRefused(evhttp_request* request) {

@@ -6,11 +6,8 @@
 // all readers of a page share its bytes.
 //
 //   more connections than the bound  wait in the kernel, without a descriptor;
-//                                    connections without a request for half a
-//                                    second make room for them, first those
-//                                    without a handshake, the oldest first
-//   more than 16 of one address      the oldest of these goes, in that order
-//   without a request
+//                                    connections that have not sent a request
+//                                    for half a second end
 //   a request that is slow           10 s without a byte; 60 s in all, with its
 //                                    answers
 //   headers, a body                  8 KiB, none: 413
@@ -75,7 +72,6 @@ struct HttpServerOptions {
   TlsFiles tls;  // Read only with TLS.
   absl::Duration refresh = absl::Seconds(kTlsRefreshSeconds);
   size_t connections = 64;
-  size_t unfinished = 16;  // For one address, or a /64 of IPv6.
   absl::Duration silence = absl::Seconds(10);
   absl::Duration longest = absl::Seconds(60);
 };
@@ -107,9 +103,7 @@ class HttpServer {
   struct Connection {
     bufferevent* events;  // Owned reference: shows its end.
     std::chrono::steady_clock::time_point since;
-    std::string network;     // Peer's network.
     bool has_asked = false;  // Requested a page.
-    bool is_ended = false;   // Shut; evhttp frees it.
   };
 
   HttpServer(const HttpServerOptions& options,
@@ -121,8 +115,7 @@ class HttpServer {
   bufferevent* NewConnection();
   // Frees ended connections, ends old ones, and accepts if there is room.
   void Sweep();
-  // Ends connections that have not sent a request.
-  void EndUnfinished();
+  void AcceptIfNotFull();
   void ReadCertificates();
   void OnRequest(evhttp_request* request);
   void AddEvent(int fd, short what, absl::Duration every,
