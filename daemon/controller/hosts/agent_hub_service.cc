@@ -1,6 +1,5 @@
 #include "daemon/controller/hosts/agent_hub_service.h"
 
-#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -29,24 +28,6 @@ constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
 // disconnected at a bound. Its largest message is a plan, queued at most once.
 constexpr size_t kMaxQueued = 256;
 constexpr size_t kMaxQueuedBytes = 32 << 20;
-
-// Bounds unrequested messages of a host: a burst, then a rate. In the largest
-// plan, each step may end once and be undone once.
-class UnaskedRate {
- public:
-  // False: it exceeds the bound.
-  bool Take(absl::Time now) {
-    const absl::Duration passed = std::max(now - last_, absl::ZeroDuration());
-    last_ = now;
-    left_ = std::min(kMaxUnaskedAtOnce,
-                     left_ + absl::ToDoubleSeconds(passed) * kUnaskedPerSecond);
-    return --left_ >= 0;
-  }
-
- private:
-  double left_ = kMaxUnaskedAtOnce;
-  absl::Time last_ = absl::InfinitePast();
-};
 
 constexpr char kBroke[] = "msg-hub-connection-broke";
 
@@ -189,9 +170,10 @@ class HostStream final
       }
       return OnHello(read_.hello());
     }
-    if (!read_.has_result() && !unasked_.Take(parts_.scheduler->Now())) {
-      return ExhaustedWords("msg-hub-too-many-messages", kMaxUnaskedAtOnce,
-                            kUnaskedPerSecond);
+    if (!read_.has_result() &&
+        !unasked_.Take(kUnasked, ++unasked_seen_, parts_.scheduler->Now())) {
+      return ExhaustedWords("msg-hub-too-many-messages", kUnasked.at_once,
+                            kUnasked.per_second);
     }
     if (read_.has_audit_head()) RETURN_IF_ERROR(OnAuditHead());
     switch (read_.kind_case()) {
@@ -429,7 +411,8 @@ class HostStream final
   // Only accessed between OnReadDone and StartRead.
   AgentMessage read_;
   bool greeted_ = false;
-  UnaskedRate unasked_;
+  Allowance unasked_;
+  uint64_t unasked_seen_ = 0;
 
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
