@@ -207,7 +207,7 @@ class HostStream final
     ASSIGN_OR_RETURN(AuditHead head,
                      ParseAuditHead(AuditHeadText(read_.audit_head())));
     head.set_of(host_);
-    if (parts_.audit != nullptr) parts_.audit->NoteHead(head);
+    parts_.audit->NoteHead(head);
     return absl::OkStatus();
   }
 
@@ -225,7 +225,7 @@ class HostStream final
     if (!admitted.ok()) {
       parts_.log->Warning("refused to attach ", context_->peer(), ": ",
                           admitted.status().message());
-      if (parts_.audit) parts_.audit->Refuse(caller, admitted.status());
+      parts_.audit->Refuse(caller, admitted.status());
       return admitted.status();
     }
     Attachment attachment{host_,
@@ -244,7 +244,7 @@ class HostStream final
           session.ok() ? stream->OnAttached(*session, machine_id)
                        : session.status();
       if (attached.ok()) return;
-      if (audit != nullptr) audit->Refuse(caller, attached);
+      audit->Refuse(caller, attached);
       stream->Close(attached);
     };
     attachment.decided = decided;
@@ -322,8 +322,7 @@ class HostStream final
     }
     const absl::Status why(static_cast<absl::StatusCode>(answer.error().code()),
                            answer.error().message());
-    if (parts_.audit != nullptr &&
-        (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why))) {
+    if (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why)) {
       parts_.audit->Refuse(AuditCaller(*context_, "JobQuestion"), why);
     }
     HubMessage message;
@@ -379,7 +378,6 @@ class HostStream final
 
   // Empty if the host already has the newest.
   AuditHead NewAuditHeadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (parts_.audit == nullptr) return {};
     const AuditHead head = parts_.audit->head_to_tell();
     return head.sha256() == sent_head_.sha256() ? AuditHead() : head;
   }
@@ -435,7 +433,7 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
   if (!peer.ok()) {
     parts_.log->Warning("refused to attach ", context->peer(), ": ",
                         peer.status().message());
-    if (parts_.audit != nullptr) parts_.audit->Refuse(caller, peer.status());
+    parts_.audit->Refuse(caller, peer.status());
     return new RefusedStream(peer.status());
   }
   const auto stream =
@@ -447,7 +445,7 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
         const auto open = weak.lock();
         if (open == nullptr) return;
         open->Close(why);
-        if (parts_.audit != nullptr) parts_.audit->Refuse(caller, why);
+        parts_.audit->Refuse(caller, why);
       });
   return stream.get();
 }
