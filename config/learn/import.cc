@@ -16,7 +16,6 @@
 #include "config/spec/mistakes.h"
 #include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"

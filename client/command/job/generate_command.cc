@@ -24,7 +24,6 @@
 #include "config/report/report_table.h"
 #include "config/rules/finding_words.h"
 #include "config/rules/judge.h"
-#include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"

@@ -17,7 +17,6 @@
 #include "config/hccl/job_ports.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
-#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

@@ -14,7 +14,6 @@
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/hello_machine.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/trust/enrolment_words.h"
 
