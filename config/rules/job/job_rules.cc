@@ -2,7 +2,6 @@
 // and where its ranks meet. A finding here is about the job and not about a
 // host, so that no server is drained over a wrong job file.
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <string>
 #include <type_traits>
