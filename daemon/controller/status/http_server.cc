@@ -7,12 +7,11 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
+#include <event2/thread.h>
 #include <event2/util.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -160,7 +159,6 @@ HttpServer::HttpServer(const HttpServerOptions& options,
     : options_(options),
       pages_(std::move(pages)),
       admit_(std::move(admit)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       base_(event_base_new()),
       http_(evhttp_new(base_)),
       pool_(std::in_place, 1, options.connections),
@@ -171,6 +169,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     Admit admit) {
   // Strangers could cause lines on standard error.
   event_set_log_callback([](int, const char*) {});
+  evthread_use_pthreads();  // For bases that are made from now on.
   std::unique_ptr<HttpServer> server(
       new HttpServer(options, std::move(pages), std::move(admit)));
   RETURN_IF_ERROR(server->Listen());
@@ -180,16 +179,15 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
 
 HttpServer::~HttpServer() {
   if (thread_.joinable()) {
-    {
-      absl::MutexLock lock(&mutex_);
-      stopping_ = true;
-    }
-    Wake();
+    const auto stop = [](int, short, void* base) {
+      event_base_loopbreak(static_cast<event_base*>(base));
+    };
+    event_base_once(base_, -1, EV_TIMEOUT, stop, base_, nullptr);
     thread_.join();
   } else {
     EndAll();
   }
-  // The pools wake the loop, so they end first.
+  // The pools add events to the base, so they end first.
   pool_.reset();
   apart_.reset();
   event_base_free(base_);
@@ -266,13 +264,11 @@ void HttpServer::ReadCertificates() {
   pair_ = *std::move(read);
 }
 
-void HttpServer::AddEvent(int fd, short what, absl::Duration every,
+void HttpServer::RunEvery(absl::Duration every,
                           void (*run)(int fd, short what, void* self)) {
-  event* const added =
-      event_new(base_, fd, static_cast<short>(what | EV_PERSIST), run, this);
+  events_.push_back(event_new(base_, -1, EV_PERSIST, run, this));
   const timeval interval = absl::ToTimeval(every);
-  event_add(added, fd < 0 ? &interval : nullptr);
-  events_.push_back(added);
+  event_add(events_.back(), &interval);
 }
 
 void HttpServer::Run() {
@@ -281,17 +277,14 @@ void HttpServer::Run() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-  AddEvent(wake_.get(), EV_READ, {}, [](int, short, void* self) {
-    static_cast<HttpServer*>(self)->TakeAnswers();
-  });
   const auto sweep = [](int, short, void* self) {
     static_cast<HttpServer*>(self)->Sweep();
   };
-  AddEvent(-1, EV_TIMEOUT, kTick, sweep);
+  RunEvery(kTick, sweep);
   soon_ = event_new(base_, -1, 0, sweep, this);
   events_.push_back(soon_);
   if (has_tls_) {
-    AddEvent(-1, EV_TIMEOUT, options_.refresh, [](int, short, void* self) {
+    RunEvery(options_.refresh, [](int, short, void* self) {
       static_cast<HttpServer*>(self)->ReadCertificates();
     });
   }
@@ -433,24 +426,17 @@ void HttpServer::Answer(Id id, HttpAnswer answer) {
     absl::MutexLock lock(&mutex_);
     answers_.emplace_back(id, std::move(answer));
   }
-  Wake();
-}
-
-void HttpServer::Wake() {
-  const uint64_t one = 1;
-  while (write(wake_.get(), &one, sizeof(one)) < 0 && errno == EINTR) continue;
+  const auto take = [](int, short, void* self) {
+    static_cast<HttpServer*>(self)->TakeAnswers();
+  };
+  event_base_once(base_, -1, EV_TIMEOUT, take, this, nullptr);
 }
 
 void HttpServer::TakeAnswers() {
-  uint64_t count;
-  while (read(wake_.get(), &count, sizeof(count)) < 0 && errno == EINTR)
-    continue;
   std::vector<std::pair<Id, HttpAnswer>> answers;
-  bool stopping;
   {
     absl::MutexLock lock(&mutex_);
     answers.swap(answers_);
-    stopping = stopping_;
   }
   for (const auto& [id, answer] : answers) {
     const auto waiting = waiting_.find(id);
@@ -458,7 +444,6 @@ void HttpServer::TakeAnswers() {
     waiting_.erase(waiting);
     Reply(request, answer);
   }
-  if (stopping) event_base_loopbreak(base_);
 }
 
 }  // namespace clusterd

@@ -36,7 +36,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
-#include "config/values/owned_fd.h"
 #include "daemon/process/worker_pool.h"
 #include "openssl/ssl.h"
 
@@ -118,7 +117,7 @@ class HttpServer {
   void AcceptIfNotFull();
   void ReadCertificates();
   void OnRequest(evhttp_request* request);
-  void AddEvent(int fd, short what, absl::Duration every,
+  void RunEvery(absl::Duration every,
                 void (*run)(int fd, short what, void* self));
   absl::Status WhyRefused(evhttp_request* request);
   void Reply(evhttp_request* request, const HttpAnswer& answer);
@@ -128,16 +127,14 @@ class HttpServer {
 
   // Called on the threads of pages.
   void Answer(Id id, HttpAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Wake();
 
   const HttpServerOptions options_;
   const std::map<std::string, HttpPage> pages_;
   const Admit admit_;
   int port_ = 0;
   bool has_tls_ = false;
-  const OwnedFd wake_;
 
-  // Belongs to the loop.
+  // Belongs to the loop, except that other threads add events to the base.
   event_base* const base_;
   evhttp* const http_;
   evconnlistener* listener_ = nullptr;
@@ -152,7 +149,6 @@ class HttpServer {
 
   absl::Mutex mutex_;
   std::vector<std::pair<Id, HttpAnswer>> answers_ ABSL_GUARDED_BY(mutex_);
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::optional<WorkerPool> pool_;
   std::optional<WorkerPool> apart_;
