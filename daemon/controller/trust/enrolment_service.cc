@@ -97,7 +97,6 @@ absl::StatusOr<HostRecord::Leaf> EnrolmentService::Issue(
   leaf.set_serial(info.serial);
   leaf.set_spki_sha256(info.spki_sha256);
   leaf.set_certificate_pem(pem);
-  leaf.set_begins_ms(absl::ToUnixMillis(info.not_before));
   leaf.set_ends_ms(absl::ToUnixMillis(info.not_after));
   return leaf;
 }
