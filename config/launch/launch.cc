@@ -16,7 +16,6 @@
 #include "config/values/host_interfaces.h"
 #include "config/values/hostlist.h"
 #include "config/values/ipv4.h"
-#include "config/values/nearest_word.h"
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"
 #include "config/words/fact_text.h"

@@ -13,7 +13,6 @@
 #include "absl/strings/str_replace.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
-#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"

@@ -27,7 +27,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -40,6 +39,7 @@
 #include "absl/time/time.h"
 #include "config/audit/audit_chain.h"
 #include "config/values/owned_fd.h"
+#include "daemon/process/allowance.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
@@ -176,12 +176,6 @@ class AuditLog {
   absl::Status AppendLocked(AuditEntry entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Bytes that may be written, as of then; below 0 by what could not wait.
-  struct Budget {
-    double share;
-    double left = 0;
-    std::optional<absl::Time> at = {};
-  };
   bool HasBudgetLocked(const AuditEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)
@@ -209,8 +203,9 @@ class AuditLog {
   // first_sequence() of the file in which all heads were written last.
   uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
   bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
-  // One for calls that may change something, one for those that only read.
-  Budget budgets_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
+  // Bytes that may be written: for calls that may change something, and for
+  // those that only read; below 0 by what could not wait.
+  Allowance budgets_[2] ABSL_GUARDED_BY(mutex_);
 
   // A mutex of its own, so that a refused call never waits for the disk.
   absl::Mutex refusals_mutex_;

@@ -752,6 +752,9 @@ TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
   parts.log = &log;
   parts.hosts = &hosts;
   parts.gate = &world.controller.gate();
+  AuditLog audit(world.certificates.folder() + "/hub.jsonl",
+                 AuditLimits{1 << 20}, "hub", &scheduler, &log);
+  parts.audit = &audit;
   HostQuestions questions;
   std::atomic<int> asked{0};
   questions.admit = [&asked](const auto&, const auto&,

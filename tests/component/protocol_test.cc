@@ -232,7 +232,7 @@ TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
   ASSERT_TRUE(host.Attach());
   AgentMessage progress;
   progress.mutable_progress()->set_task_id(12345);
-  for (int i = 0; i < 2 * kMaxUnaskedAtOnce && host.Send(progress); ++i) {
+  for (int i = 0; i < 2 * kUnasked.at_once && host.Send(progress); ++i) {
   }
   const absl::Status end = host.End();
   EXPECT_EQ(end.code(), absl::StatusCode::kResourceExhausted);

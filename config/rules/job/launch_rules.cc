@@ -16,7 +16,6 @@
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

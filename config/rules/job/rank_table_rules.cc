@@ -14,7 +14,6 @@
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 

@@ -2,7 +2,6 @@
 // found in the text, without comments and strings, so an unusual script is not
 // understood rather than misjudged.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>

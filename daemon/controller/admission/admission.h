@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "daemon/process/allowance.h"
 
 namespace clusterd {
 
@@ -99,7 +100,6 @@ class Admission {
   }
   // The address that may begin next; empty: none.
   std::optional<std::string> NextAddress() const;
-  void Refill(absl::Time now);
   void EndHandshake(Id id, Known* known);
 
   const AdmissionLimits limits_;
@@ -112,8 +112,7 @@ class Admission {
   size_t open_count_ = 0;
   std::string last_served_;
   double rate_;
-  double tokens_ = 1;
-  absl::Time refilled_ = absl::InfinitePast();
+  Allowance begins_;  // Handshakes.
   absl::Time slowed_ = absl::InfinitePast();
 };
 

@@ -452,23 +452,6 @@ TEST(PeerNetworkTest, IsAnIpv4AddressOrTheFirstHalfOfAnIpv6One) {
             PeerNetwork(Address("2001:db8:1::1", 1)));
 }
 
-TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
-  const AllowanceLimits limits = {100, 10};
-  const absl::Time start = absl::UnixEpoch();
-  Allowance allowance(limits, start);
-  EXPECT_TRUE(allowance.Take(limits, 100, start));
-  EXPECT_TRUE(allowance.Take(limits, 120, start + absl::Seconds(2)));
-  EXPECT_FALSE(allowance.Take(limits, 121, start + absl::Seconds(2)));
-  // A faster count that arrives after a later one.
-  Allowance twice(limits, start);
-  EXPECT_TRUE(twice.Take(limits, 90, start));
-  EXPECT_TRUE(twice.Take(limits, 10, start));
-  EXPECT_TRUE(twice.Take(limits, 100, start));
-  EXPECT_FALSE(twice.Take(limits, 101, start));
-  Allowance rested(limits, start);
-  EXPECT_FALSE(rested.Take(limits, 101, start + absl::Hours(1)));
-}
-
 TEST(UnansweredBytesTest, CountsWhatNothingWasSentFor) {
   UnansweredBytes bytes;
   EXPECT_EQ(bytes.Take(1000, 0), 0u);  // The kernel does not report it.

@@ -12,7 +12,6 @@
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
-#include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
 #include "config/words/message.h"

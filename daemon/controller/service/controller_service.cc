@@ -4,7 +4,6 @@
 #include "daemon/controller/service/controller_service.h"
 
 #include <atomic>
-#include <memory>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"

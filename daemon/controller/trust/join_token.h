@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/process/allowance.h"
 
 namespace clusterd {
 
@@ -67,19 +68,9 @@ class JoinLimits {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // The rest of an allowance, as of `at`.
-  struct Allowance {
-    double left;
-    absl::Time at;
-  };
-
-  static void Refill(Allowance* allowance, double per_second, double most,
-                     absl::Time now);
-
   const Each each_;
   absl::Mutex mutex_;
-  Allowance all_ ABSL_GUARDED_BY(mutex_) = {kAllPerSecond,
-                                            absl::InfinitePast()};
+  Allowance all_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Allowance> addresses_ ABSL_GUARDED_BY(mutex_);
   absl::Time forgot_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
