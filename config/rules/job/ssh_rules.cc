@@ -14,6 +14,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/change_kind.h"
+#include "config/words/fact_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
