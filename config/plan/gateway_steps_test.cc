@@ -90,8 +90,9 @@ TEST(PlanDhcpGatewayTest, ANewAddressIsBlockedWhateverTheLineSays) {
 
 TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
   HostFacts facts = GoodFacts("node-01");
-  MergeText("problems {kind: BAD_VALUE line: 7 text: 'send_arp_status_0=2'}",
-            facts.mutable_hccn_conf()->mutable_value());
+  auto* const problem =
+      facts.mutable_hccn_conf()->mutable_value()->add_problems();
+  MergeText("kind: BAD_VALUE line: 7 text: 'send_arp_status_0=2'", problem);
   SetAddress(&facts, 0, "10.0.0.99");
   EXPECT_THAT(BlockedTexts(Plan(GoodSpec(), facts)),
               Contains(HasSubstr(

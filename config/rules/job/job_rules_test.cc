@@ -308,7 +308,7 @@ TEST(CheckRendezvousTest, KeepsOtherServicesClearOfAPinnedRange) {
       cluster.SetSpec("hccl {base_port_auto: false}").Check("rendezvous"),
       Finds(
           "FAIL cluster service-of-hccl ports=60010-60031, range=60000-60031"));
-  range->set_first(60032);
+  cluster.spec.mutable_ports(0)->set_first(60032);
   EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
 }
 
