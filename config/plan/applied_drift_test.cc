@@ -222,7 +222,7 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   // The firewall must run: one apply stopped it and a later one opened ports.
   *facts.mutable_ufw() = InstalledFirewall(true, true);
   EXPECT_EQ(Drifts({stopped, opened}, facts),
-            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: allowed = , not 22-22/tcp from 10.0.0.0/24\n");
   // An apply to another firewall decides nothing.
   EXPECT_EQ(Drifts({stopped,
                     Applied("cc", {OpenStep(FIREWALLD,
@@ -241,7 +241,7 @@ TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
   *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() =
       TcpPorts(22, 22, "10.0.1.0/24");
   EXPECT_EQ(Drifts({first, second}, facts),
-            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: allowed = , not 22-22/tcp from 10.0.0.0/24\n");
 }
 
 TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
@@ -343,7 +343,7 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
   EXPECT_EQ(Drifts({apply}, facts),
-            "aa:5000 firewall: firewalld: lets in = , not 60000-60031/tcp from "
+            "aa:5000 firewall: firewalld: allowed = , not 60000-60031/tcp from "
             "10.0.39.14/32\n");
 }
 

@@ -484,13 +484,14 @@ ControllerServer::~ControllerServer() {
   schedule_.Stop();
   news_.Stop();
   changes_.Stop();
-  queue_.Stop();
+  queue_.Close();
   watch_.Stop();
-  if (server_ == nullptr) return;
+  if (server_ == nullptr) return queue_.Stop();
   acceptor_->Close();
   hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
+  queue_.Stop();
   // Calls have queued work there that uses these members.
   parts_.pool->Drain();
 }

@@ -545,7 +545,7 @@ absl::StatusOr<RunningCheck> FactQueue::Find(const std::string& run_id) const {
   return NotFoundWords("msg-hub-check-not-running", run_id);
 }
 
-void FactQueue::Stop() {
+void FactQueue::EndRuns(bool all) {
   std::vector<std::shared_ptr<FactRun>> begun;
   std::vector<Ended> ended;
   {
@@ -554,6 +554,9 @@ void FactQueue::Stop() {
     for (size_t lane = 0; lane < lanes_.size(); ++lane) {
       std::vector<RunId> ids;
       for (const auto& [id, run] : lanes_[lane].runs) {
+        if (!all && run.stage == Stage::kAsking && limits_[lane].until_taken) {
+          continue;
+        }
         if (run.stage == Stage::kAsking) begun.push_back(run.facts);
         if (run.stage != Stage::kOver) ids.push_back(id);
       }

@@ -4,10 +4,9 @@
 //
 //   the run with the same key     a new question
 //   has not begun                 joins it
-//   asks hosts                    begins another run, since the user may just
-//                                 have fixed something; joins it if
-//                                 `joins_begun` is set and the run can still
-//                                 ask the hosts
+//   asks hosts                    begins another, since the user may just have
+//                                 fixed something; with `joins_begun` joins it
+//                                 if the run can still ask the hosts
 //   is over                       begins another run
 //
 // A run takes a place of its caller with the fewest runs under way. A caller
@@ -110,8 +109,10 @@ class FactQueue {
   absl::StatusOr<RunningCheck> Find(const std::string& run_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends all runs, and refuses further ones.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Both refuse further questions. Close leaves runs that ask hosts for a
+  // user's report: they end as the hosts are detached. Stop ends all.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_) { EndRuns(/*all=*/false); }
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) { EndRuns(/*all=*/true); }
 
  private:
   using RunId = uint64_t;  // Older runs have smaller ones.
@@ -180,7 +181,6 @@ class FactQueue {
     Calls calls;
     Erased run;
   };
-
   const CallLimits& LimitsOf(CallClass of) const {
     return limits_[static_cast<size_t>(of)];
   }
@@ -231,6 +231,7 @@ class FactQueue {
   Erased EraseLocked(CallClass of, RunId id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void Tell(const Ended& ended, const absl::StatusOr<AnyResult>& result);
+  void EndRuns(bool all) ABSL_LOCKS_EXCLUDED(mutex_);
   // Notes the progress of one run, or of all if `only` is 0.
   void NoteProgress(CallClass of, RunId only) ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -322,6 +322,18 @@ TEST_F(FactQueueTest, ManyRunsThatEndAsTheyBeginDoNotNest) {
   EXPECT_EQ(codes_.back(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST_F(FactQueueTest, ClosedQueueAnswersUsersWhoseRunsAskHosts) {
+  Start(/*at_once=*/1);
+  Ask("1", "ann");
+  Ask("2", "bob");
+  queue_->Close();
+  Ask("1", "ann");
+  EXPECT_THAT(codes_, ElementsAre(absl::StatusCode::kUnavailable,
+                                  absl::StatusCode::kUnavailable));
+  Answer();
+  EXPECT_EQ(ends_.back(), "1: 1");
+}
+
 TEST_F(FactQueueTest, StopEndsEveryCallAndRefusesFurtherOnes) {
   Start(/*at_once=*/1);
   Ask("1", "ann");
