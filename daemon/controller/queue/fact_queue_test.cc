@@ -79,7 +79,7 @@ class FactQueueTest : public testing::Test {
       order->actor = who;
       order->spec = spec_;
       order->hosts = hosts;
-      order->selection.emplace();
+      order->judged.emplace();
       return order;
     };
     work.conclude = [key = question.key](const Gathered& gathered) {
