@@ -486,7 +486,10 @@ ControllerServer::~ControllerServer() {
   changes_.Stop();
   queue_.Close();
   watch_.Stop();
-  if (server_ == nullptr) return queue_.Stop();
+  if (server_ == nullptr) {
+    queue_.Stop();
+    return;
+  }
   acceptor_->Close();
   hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
