@@ -153,7 +153,7 @@ for fault in "${faults[@]}"; do
   faults_of[$host]+=$what$'\n'
 done
 
-# Where the servers with a clusterd run determines which faults can act.
+# The place of the servers with a clusterd determines which faults can act.
 why="asked for 0"
 in_spaces=()
 if [ "$real" != 0 ] && why=$(tests/sim/namespaces.sh available); then
@@ -325,10 +325,10 @@ step() {
   # Each progress line gets its time, from which waves get theirs.
   { "${clusterctl[@]}" "$@" 2>&1 >&3 | while IFS= read -r line; do
     echo "${EPOCHREALTIME/[.,]/} $line"
-  done >"$work/$name.told"; } 3>"$work/$name.said" || status=$?
+  done >"$work/$name.progress"; } 3>"$work/$name.said" || status=$?
   tell "$name" "$began"
   if $verbose; then cat "$work/$name.said"; fi
-  cut -d' ' -f2- "$work/$name.told" | if $verbose; then cat >&2; else cat >>"$work/said"; fi
+  cut -d' ' -f2- "$work/$name.progress" | if $verbose; then cat >&2; else cat >>"$work/said"; fi
   if ! $namespaces; then
     left=$(strangers)
     if [ -n "$left" ]; then
@@ -347,7 +347,7 @@ tell_waves() {
       if (n++ == 0 || took < least) least = took
       if (took > most) most = took
     }
-    END { if (n > 0) printf "wave %.1f-%.1f\n", least, most }' "$work/apply.told" >>"$work/times"
+    END { if (n > 0) printf "wave %.1f-%.1f\n", least, most }' "$work/apply.progress" >>"$work/times"
 }
 
 break_servers() {

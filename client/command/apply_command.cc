@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/files/user_files.h"
@@ -273,7 +272,7 @@ class RunCommand : public Request {
 
   bool AnswerWithout(const absl::Status& error) final {
     if (aborts()) return false;
-    if (began_.has_value()) SayHowToLook(error);
+    if (began_.has_value()) SayHowToShow(error);
     CompleteReport();
     if (!error.message().empty()) {
       report_.set_error(SafeText(error.message(), /*utf8=*/true));
@@ -286,7 +285,7 @@ class RunCommand : public Request {
     return run_id().empty() ? status : kExitNoVerdict;
   }
 
-  void SayHowToLook(const absl::Status& error) {
+  void SayHowToShow(const absl::Status& error) {
     // The client left, or the controller did, perhaps for good.
     const bool we_left =
         absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
@@ -336,7 +335,7 @@ class RunCommand : public Request {
   void PrintTable(const Style& style, std::ostream& out) final {
     if (aborts()) {
       out << SafeShort(style) << "\n"
-          << SafeText(Say("apply-to-look", aborted_.run_id()), style.utf8)
+          << SafeText(Say("apply-to-show", aborted_.run_id()), style.utf8)
           << "\n";
       return;
     }

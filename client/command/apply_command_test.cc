@@ -11,6 +11,7 @@
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -29,13 +30,11 @@ std::string PlanPath(const ClusterPlan& plan = TwoHosts()) {
 }
 
 ApplyProgress Progress(uint32_t done) {
-  ApplyProgress progress;
+  auto progress =
+      FromText<ApplyProgress>("wave: 1 waves: 1 at_work: 'server1'");
   progress.set_run_id(kRun);
-  progress.set_wave(1);
-  progress.set_waves(1);
   progress.set_done(done);
   progress.set_pending(2 - done);
-  progress.add_at_work("server1");
   return progress;
 }
 
@@ -61,7 +60,7 @@ ProgramOutput Apply(const Arguments& options = {},
   return RunProgram(With({"apply", PlanPath(), "--yes"}, options), world);
 }
 
-// What 4 steps on two hosts, or as many, are announced with.
+// The question before an apply of `steps` on two hosts.
 FindingValue Question(size_t waves, const FindingValue& first = {},
                       const FindingValue& force = {},
                       const FindingValue& reverts = {}, size_t steps = 4) {
@@ -80,8 +79,8 @@ void Type(const absl::StatusOr<std::string>& answer, ProgramWorld& world) {
 TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
   EXPECT_THAT(Apply(),
               Ends(0,
-                   Err(absl::StrCat(Told("apply", Question(1)),
-                                    Told("apply", Worded("ctl-run", kRun)),
+                   Err(absl::StrCat(Line("apply", Question(1)),
+                                    Line("apply", Worded("ctl-run", kRun)),
                                     "√ applied  server0  2 steps (1.2 s)\n"
                                     "√ applied  server1  2 steps (1.2 s)\n")),
                    Out(HasSubstr("Hosts\n  √ applied  server[0-1]  2 steps\n")),
@@ -120,7 +119,7 @@ TEST(ApplyCommandTest, NamesThePlanWithTheWaveAndTheForce) {
   const ProgramOutput forced =
       RunProgram({"apply", path, "--yes", "--force", "--wave", "1"}, world);
   EXPECT_THAT(forced.err,
-              HasSubstr(Told("apply", Question(2, FindingValue(),
+              HasSubstr(Line("apply", Question(2, FindingValue(),
                                                Worded("ctl-with-force")))));
   EXPECT_EQ(controller.apply_request().value().wave_size(), 1u);
   EXPECT_TRUE(controller.apply_request().value().force());
@@ -224,14 +223,12 @@ TEST(ApplyCommandTest, PrintsOneLineOrJsonOnRequest) {
 
 TEST(ApplyCommandTest, ShowsACounterOnATerminalAndStepsOnRequest) {
   ProgramWorld world = GoodWorld();
-  ApplyEvent step;
-  step.mutable_step()->set_host("server0");
-  step.mutable_step()->set_text("net.core.somaxconn: 4096 -> 65535");
-  step.mutable_step()->mutable_outcome()->set_step(1);
-  step.mutable_step()->mutable_outcome()->set_state(StepOutcome::DONE);
+  const auto step = FromText<ApplyEvent>(
+      "step {host: 'server0' text: 'net.core.somaxconn: 4096 -> 65535' "
+      "outcome {step: 1 state: DONE}}");
   world.script.apply_events.insert(world.script.apply_events.begin() + 1, step);
   const std::string step_line =
-      Told("apply", Worded("ctl-step", "server0", 1, "done",
+      Line("apply", Worded("ctl-step", "server0", 1, "done",
                            "net.core.somaxconn: 4096 -> 65535", ""));
   EXPECT_THAT(Apply({}, world).err, Not(HasSubstr(step_line)));
   EXPECT_THAT(Apply({"--verbose"}, world).err, HasSubstr(step_line));
@@ -259,7 +256,7 @@ TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
   WatchedController controller(world);
   const FindingValue first = Worded("ctl-first-wave", Counted(1, "host"));
   EXPECT_THAT(Apply({"--canary", "1"}, world),
-              Ends(0, Err(HasSubstr(Told("apply", Question(2, first))))));
+              Ends(0, Err(HasSubstr(Line("apply", Question(2, first))))));
   EXPECT_EQ(controller.apply_request().value().canary(), 1u);
   EXPECT_EQ(controller.apply_request().value().wave_size(), 32u);
   EXPECT_THAT(Apply({"--canary", "0"}, {}).err,
@@ -292,7 +289,7 @@ TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
   EXPECT_THAT(
       Apply({}, world),
       Ends(2, Err(Tells("msg-call-broken", "Socket closed", "", "")),
-           Err(HasSubstr(Told("apply", Worded("msg-run-may-go-on", kRun)))),
+           Err(HasSubstr(Line("apply", Worded("msg-run-may-go-on", kRun)))),
            Out(HasSubstr("RUNNING: 2 applied"))));
 }
 
@@ -349,7 +346,7 @@ TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
   world.environment = {{"LC_ALL", "C.UTF-8"}};
   EXPECT_THAT(
       RunProgram({"apply", PlanPath(plan)}, world),
-      Ends(0, Err(Told("apply", Worded("plan-nothing", Counted(2, "host")))),
+      Ends(0, Err(Line("apply", Worded("plan-nothing", Counted(2, "host")))),
            Out(HasSubstr("√ nothing to do  server[0-1]"))));
 
   plan.mutable_hosts(0)->add_blocked()->set_what("the host");
@@ -554,7 +551,7 @@ TEST(ApplyCommandTest, PlanFileThatIsMissingIsNamed) {
               Ends(3, Err(Tells("msg-planfile-missing"))));
 }
 
-TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
+TEST(ApplyCommandTest, SaysWhenItRevertsAndHowToConfirm) {
   ApplyReport report = ReportOf(ApplyReport::SUCCEEDED,
                                 {ResultOf("server0", ApplyResult::APPLIED),
                                  ResultOf("server1", ApplyResult::APPLIED)});
@@ -582,7 +579,7 @@ TEST(ApplyCommandTest, HandsOnWhoConfirmsIt) {
   EXPECT_TRUE(controller.apply_request()->no_confirm());
 }
 
-TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
+TEST(ApplyCommandTest, IsKeptOrRevertedAndNotBoth) {
   for (const Arguments& both :
        {Arguments{"--no-confirm", "--auto-confirm"},
         Arguments{"--no-confirm", "--confirm-within", "5m"}}) {

@@ -29,7 +29,7 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
 
   void PrintTable(const Style& style, std::ostream& out) override {
     out << SafeShort(style) << "\n"
-        << SafeText(Say("apply-to-look", answer_.run_id()), style.utf8) << "\n";
+        << SafeText(Say("apply-to-show", answer_.run_id()), style.utf8) << "\n";
   }
   std::string Short() const override {
     return Say(
@@ -74,7 +74,7 @@ class ConfirmCommand final : public PendingRequest<ConfirmRequest> {
   int Finish() override {
     const Confirmation& now = answer_.confirmation();
     const bool stays =
-        now.state() == Confirmation::CONFIRMED && now.untold().empty();
+        now.state() == Confirmation::CONFIRMED && now.pending().empty();
     return Deliver(stays ? kExitPass : kExitNoVerdict);
   }
 };

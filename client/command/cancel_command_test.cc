@@ -17,13 +17,10 @@ using ::testing::EndsWith, ::testing::HasSubstr;
 constexpr char kRun[] = "3fa2c4d5e6f70812";
 
 CancelResponse CancelOf(uint32_t wave, uint32_t at_work, uint32_t left) {
-  CancelResponse response;
-  response.set_schema_version(1);
+  auto response = FromText<CancelResponse>(
+      "schema_version: 1 actor: 'ann' cancelled {actor: 'bob'} waves: 3");
   response.set_run_id(kRun);
-  response.set_actor("ann");
-  response.mutable_cancelled()->set_actor("bob");
   response.mutable_cancelled()->set_wave(wave);
-  response.set_waves(3);
   response.set_at_work(at_work);
   response.set_not_started(left);
   return response;
@@ -39,7 +36,7 @@ TEST(CancelCommandTest, SaysWhatIsFinishedAndWhatIsLeftOut) {
                   Say("apply-of-apply-run", kRun, "ann",
                       Worded("apply-cancelled", "bob", 1, 3,
                              Worded("apply-busy", 2), Worded("apply-rest", 4))),
-                  "\n", Say("apply-to-look", kRun), "\n"))));
+                  "\n", Say("apply-to-show", kRun), "\n"))));
   EXPECT_EQ(controller.cancelled_id(), "3fa2");
 }
 
@@ -91,11 +88,9 @@ TEST(CancelCommandTest, WrongIdIsNotAsked) {
 }
 
 AbortApplyResponse AbortOf(std::vector<std::string> hosts, uint32_t left) {
-  AbortApplyResponse response;
-  response.set_schema_version(1);
+  auto response = FromText<AbortApplyResponse>(
+      "schema_version: 1 actor: 'ann' aborted_by: 'bob'");
   response.set_run_id(kRun);
-  response.set_actor("ann");
-  response.set_aborted_by("bob");
   for (std::string& host : hosts) response.add_given_up(std::move(host));
   response.set_not_started(left);
   return response;
@@ -111,7 +106,7 @@ TEST(AbortTest, SaysWhoIsNotWaitedForAndWhatIsLeftOut) {
                               absl::StrCat(Say("apply-aborted", "bob"), "; ",
                                            Say("apply-given-up", "node[01-02]"),
                                            "; ", Say("apply-rest", 4))),
-                          "\n", Say("apply-to-look", kRun), "\n"))));
+                          "\n", Say("apply-to-show", kRun), "\n"))));
   EXPECT_EQ(controller.aborted_id(), "3fa2");
   EXPECT_FALSE(controller.apply_request().has_value());
 }
@@ -159,23 +154,21 @@ ApplyEvent Begun() {
 }
 
 CancelResponse Cancelled(const std::string& by) {
-  CancelResponse cancelled;
-  cancelled.set_schema_version(1);
+  auto cancelled = FromText<CancelResponse>(
+      "schema_version: 1 actor: 'ann' cancelled {wave: 1} waves: 2 at_work: 1 "
+      "not_started: 1");
   cancelled.set_run_id(kRun);
-  cancelled.set_actor("ann");
   cancelled.mutable_cancelled()->set_actor(by);
-  MergeText(R"(cancelled {wave: 1} waves: 2 at_work: 1 not_started: 1)",
-            &cancelled);
   return cancelled;
 }
 
 ApplyWave Wave(uint32_t wave, const std::string& result) {
-  ApplyWave told;
-  told.set_wave(wave);
-  told.set_waves(2);
-  told.add_hosts(absl::StrCat("server", wave - 1));
-  told.set_result(result);
-  return told;
+  ApplyWave sent;
+  sent.set_wave(wave);
+  sent.set_waves(2);
+  sent.add_hosts(absl::StrCat("server", wave - 1));
+  sent.set_result(result);
+  return sent;
 }
 
 // A run of two waves; the second begins only without a cancel.
@@ -196,9 +189,9 @@ ProgramWorld CancelledWorld(const std::string& by) {
   return world;
 }
 
-// What an apply says of its run.
-std::string ToldOfRun(absl::string_view row) {
-  return Told("apply", Worded(row, kRun));
+// The line of `clusterctl apply` about its run.
+std::string RunLine(absl::string_view row) {
+  return Line("apply", Worded(row, kRun));
 }
 
 TEST(CtrlCTest, EndsTheRunAfterWhatIsUnderWay) {
@@ -212,11 +205,11 @@ TEST(CtrlCTest, EndsTheRunAfterWhatIsUnderWay) {
       RunProgram({"apply", PlanPath(), "--yes", "--wave", "1"}, world),
       Ends(2,
            Err(EndsWith(absl::StrCat(
-               ToldOfRun("ctl-run"),
-               Told("apply", Worded("apply-wave-begins", 1, 2, "server0")),
-               Told("apply", Worded("ctl-cancelled", cancelled)),
+               RunLine("ctl-run"),
+               Line("apply", Worded("apply-wave-begins", 1, 2, "server0")),
+               Line("apply", Worded("ctl-cancelled", cancelled)),
                "√ applied  server0  2 steps (1.2 s)\n",
-               Told("apply", Worded("apply-wave-ended", 1, 2, "1 applied"))))),
+               Line("apply", Worded("apply-wave-ended", 1, 2, "1 applied"))))),
            Out(HasSubstr("CANCELLED: 1 not started, 1 applied of 2")),
            Out(Tells("apply-to-roll-back", kRun))));
   EXPECT_EQ(controller.cancelled_id(), kRun);
@@ -235,8 +228,8 @@ TEST(CtrlCTest, SecondLeavesTheCancelledRunToTheController) {
       RunProgram({"apply", PlanPath(), "--yes", "--report", report_path},
                  world),
       Ends(2,
-           Err(EndsWith(absl::StrCat(Told("apply", Worded("msg-interrupted")),
-                                     ToldOfRun("msg-run-cancelled")))),
+           Err(EndsWith(absl::StrCat(Line("apply", Worded("msg-interrupted")),
+                                     RunLine("msg-run-cancelled")))),
            Out(HasSubstr("  ? no answer yet  server1\n"))));
   EXPECT_EQ(controller.cancelled_id(), kRun);
   const auto report = FromJson<ApplyReport>(FileContent(report_path));
@@ -253,7 +246,7 @@ TEST(CtrlCTest, OnARunThatSomebodyCancelledLeavesIt) {
   WatchedController controller(world);
   world.interrupt_at = "cancelled by bob in wave 1 of 2";
   EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes"}, world),
-              Ends(2, Err(EndsWith(ToldOfRun("msg-run-cancelled")))));
+              Ends(2, Err(EndsWith(RunLine("msg-run-cancelled")))));
   EXPECT_EQ(controller.cancelled_id(), "");
 }
 
@@ -267,9 +260,9 @@ TEST(CtrlCTest, ThatDoesNotReachTheControllerSaysThatTheRunGoesOn) {
       RunProgram({"apply", PlanPath(), "--yes"}, world),
       Ends(2,
            Err(EndsWith(absl::StrCat(
-               Told("apply", Worded("msg-run-not-cancelled", kRun, "no call")),
-               Told("apply", Worded("msg-interrupted")),
-               ToldOfRun("msg-run-goes-on"))))));
+               Line("apply", Worded("msg-run-not-cancelled", kRun, "no call")),
+               Line("apply", Worded("msg-interrupted")),
+               RunLine("msg-run-goes-on"))))));
 }
 
 }  // namespace

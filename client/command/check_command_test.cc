@@ -124,7 +124,7 @@ TEST(CheckFormatTest, IsADocumentAlsoWithoutAVerdict) {
   }
 }
 
-TEST(CheckFormatTest, RefusesOneDocumentOfManyLooks) {
+TEST(CheckFormatTest, RefusesOneDocumentOfManyRounds) {
   EXPECT_THAT(
       Check({"--watch", "1s", "-o", "junit"}, WorldWith(ReportOf(PASS))),
       Ends(3, Err(Tells("msg-watch-prints-reports", "junit"))));
@@ -142,7 +142,7 @@ TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
               HasSubstr("the tenth"));
 }
 
-// What Progress() looks like.
+// The printed form of Progress().
 FindingValue Awaiting() {
   return Worded("now-progress-awaiting", Worded("now-progress", 1, 0, 1),
                 "server1");
@@ -156,7 +156,7 @@ TEST(CheckTest, ShowsProgressOnATerminalOnly) {
   EXPECT_EQ(Check({}, world).err, "");
 }
 
-TEST(CheckTest, ColoursATerminalUnlessToldOtherwise) {
+TEST(CheckTest, ColoursATerminalUnlessDisabled) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/false, 80};
   EXPECT_THAT(Check({}, world).out, HasSubstr("\x1b[31m"));
@@ -199,7 +199,7 @@ TEST(CheckTest, ChecksTheNodesOfItsSlurmJobAndSaysSo) {
   EXPECT_THAT(
       Check({}, world),
       Ends(0,
-           Err(Told("check", Worded("ctl-own-job", "slurm:17.0", "server1")))));
+           Err(Line("check", Worded("ctl-own-job", "slurm:17.0", "server1")))));
 }
 
 TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
@@ -211,7 +211,7 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
   const ProgramOutput json = Check({"-o", "json"}, world);
   EXPECT_EQ(FromJson<Report>(json.out).notes(0), ValueText(text));
   // The short format has no notes.
-  EXPECT_EQ(Check({"-o", "short"}, world).err, Told("check", text));
+  EXPECT_EQ(Check({"-o", "short"}, world).err, Line("check", text));
 }
 
 TEST(CheckTest, TakesSeveralExclusionsAndHostsBehindThem) {
@@ -435,7 +435,7 @@ TEST(CheckCtrlCTest, LeavesAControllerThatKnowsNothingOfTheCheck) {
   EXPECT_EQ(FromJson<Report>(output.out).error(), "interrupted");
 }
 
-TEST(CheckWaitTest, LooksAgainUntilItPassesAndPrintsTheLastReportOnly) {
+TEST(CheckWaitTest, RepeatsRoundsUntilItPassesAndPrintsTheLastReportOnly) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.script.first_checks = {{EventOf(ReportOf(FAIL))},
                                {EventOf(ReportOf(UNKNOWN))}};
@@ -460,7 +460,7 @@ TEST(CheckWaitTest, WaitsForAControllerThatIsAway) {
   world.script.spec_status = Away();
   world.clock_step = absl::Milliseconds(2);
   EXPECT_THAT(Check({"--wait", "20ms"}, world),
-              Ends(2, Err(Told("check", FromController("away")))));
+              Ends(2, Err(Line("check", FromController("away")))));
 }
 
 TEST(CheckWaitTest, DoesNotWaitForWrongUsageToHeal) {
@@ -482,7 +482,7 @@ TEST(CheckWaitTest, PrintsWhatIsKnownOnCtrlC) {
               Ends(2, Out(HasSubstr("FAIL (partial)"))));
 }
 
-TEST(CheckWatchTest, PrintsABlockPerLookAndEndsWithTheStatusOfTheLast) {
+TEST(CheckWatchTest, PrintsABlockPerRoundAndEndsWithTheStatusOfTheLast) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.script.first_checks = {{EventOf(ReportOf(FAIL))}};
   world.interrupt_at_flush = 2;
@@ -518,19 +518,19 @@ TEST(CheckWatchTest, PrintsADocumentPerLineWithJson) {
   EXPECT_EQ(lines[2], "");
 }
 
-TEST(CheckWatchTest, PrintsADocumentPerLookWithYaml) {
+TEST(CheckWatchTest, PrintsADocumentPerRoundWithYaml) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.script.first_checks = {{EventOf(ReportOf(PASS))}};
   world.interrupt_at_flush = 2;
   const std::string yaml = Check({"--watch", "1s", "-o", "yaml"}, world).out;
-  const std::vector<std::string> looks =
+  const std::vector<std::string> rounds =
       absl::StrSplit(yaml, "---\n", absl::SkipEmpty());
-  ASSERT_EQ(looks.size(), 2u) << yaml;
-  EXPECT_THAT(looks[0], HasSubstr("\nverdict: PASS\n"));
-  EXPECT_THAT(looks[1], HasSubstr("\nverdict: FAIL\n"));
+  ASSERT_EQ(rounds.size(), 2u) << yaml;
+  EXPECT_THAT(rounds[0], HasSubstr("\nverdict: PASS\n"));
+  EXPECT_THAT(rounds[1], HasSubstr("\nverdict: FAIL\n"));
 }
 
-TEST(CheckWatchTest, LeavesALookThatCtrlCCutsShortOut) {
+TEST(CheckWatchTest, LeavesOutARoundThatCtrlCInterrupts) {
   ProgramWorld world = InterruptedWorld();
   world.script.first_checks = {{EventOf(ReportOf(PASS))}};
   EXPECT_THAT(Check({"--watch", "1s", "-o", "short"}, world),

@@ -212,7 +212,7 @@ TEST(ChineseCheckTest, PrintsTheSameForProgramsInBothLanguages) {
   EXPECT_FALSE(IsChinese(FileContent(file)));
 }
 
-TEST(ChineseMistakesTest, AreToldInChineseAndTheSameToPrograms) {
+TEST(ChineseMistakesTest, AreInChineseForPeopleAndUnchangedForPrograms) {
   const std::string old = TestFile("old.yaml", "");
   for (const Arguments& line : std::vector<Arguments>{
            {"chekc"},

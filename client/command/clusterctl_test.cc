@@ -125,7 +125,7 @@ TEST(WrongLineTest, ExitsWithThreeAndSaysWhatIsWrong) {
            Worded("did-you-mean", "check"))},
       {"UnknownOption",
        {"check", "--onyl", "link"},
-       Told("check", Worded("msg-option-not-known", "--onyl",
+       Line("check", Worded("msg-option-not-known", "--onyl",
                             Worded("did-you-mean", "--only")))},
       {"UnknownOptionWithValue",
        {"check", "--hostfiel=x"},
@@ -133,7 +133,7 @@ TEST(WrongLineTest, ExitsWithThreeAndSaysWhatIsWrong) {
       {"OptionWithoutValue", {"check", "--report"}, "--report"},
       {"ConfigAlone",
        {"config"},
-       Told("config",
+       Line("config",
             Worded("msg-command-missing", "validate, show, learn, import"))},
       {"UnknownConfigCommand",
        {"config", "shwo", "f"},
@@ -163,7 +163,7 @@ TEST(ClusterctlTest, RefusesAnEmptyValueOfAnyOption) {
         "--fail-on", "--output", "--color", "--report", "--timeout", "--socket",
         "--controller", "--cluster", "--ca", "--cert", "--key"}) {
     const std::string message =
-        Told("check", Worded("msg-option-value-empty", option));
+        Line("check", Worded("msg-option-value-empty", option));
     for (const Arguments& arguments :
          {Arguments{"check", absl::StrCat(option, "="), "--all"},
           Arguments{"check", option, "", "--all"}}) {

@@ -66,7 +66,7 @@ struct Session {
   std::function<absl::StatusOr<std::string>()> read_line;
   std::string host_name;  // This machine's name; empty: not known.
   // Re-reads `terminal` for long-running commands; empty: it never changes.
-  std::function<Terminal()> look_at_terminal = nullptr;
+  std::function<Terminal()> read_terminal = nullptr;
 };
 
 class Command {

@@ -340,7 +340,7 @@ class ConfigShowCommand final : public ConfigCommand {
 
 // Twice the controller's limit for hosts without a spec, and some more.
 constexpr absl::Duration kLearnTimeout = absl::Seconds(140);
-constexpr size_t kToldExceptions = 20;
+constexpr size_t kMaxExceptions = 20;
 
 // "ipv4:10.0.0.1:5000" and "10.0.0.1:5000" as 10.0.0.1.
 std::optional<Ipv4Address> AddressOfPeer(absl::string_view peer) {
@@ -381,12 +381,12 @@ class SpecWritingCommand : public Command {
                                   : ToFindingValue(written->pattern),
          Worded("ctl-exceptions", written->exceptions.size()));
     for (const auto& note : written->notes) Tell("note", note);
-    const size_t told = std::min(kToldExceptions, written->exceptions.size());
-    for (size_t i = 0; i < told; ++i) {
+    const size_t shown = std::min(kMaxExceptions, written->exceptions.size());
+    for (size_t i = 0; i < shown; ++i) {
       Tell("ctl-exception", ExceptionText(written->exceptions[i]));
     }
-    if (told < written->exceptions.size()) {
-      Tell("ctl-more-exceptions", written->exceptions.size() - told);
+    if (shown < written->exceptions.size()) {
+      Tell("ctl-more-exceptions", written->exceptions.size() - shown);
     }
     Tell("ctl-read-then-validate", out_.empty() ? "FILE" : out_);
     return kExitPass;
@@ -471,7 +471,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "FILE", files_,
                 "inventory_file of the Ascend Deployer, HCCL rank table, "
-                "slurm.conf, list of Slurm nodes, hosts file; - is stdin");
+                "list of Slurm nodes, hosts file; - is stdin");
     AddOption(app, "--cluster", "NAME", options_.cluster,
               "Name of the cluster [CLUSTERD_CLUSTER]");
     AddOption(app, "--netmask", "MASK", options_.netmask,
@@ -507,9 +507,6 @@ class ConfigImportCommand final : public SpecWritingCommand {
   absl::StatusOr<WrittenSpec> Write(const std::vector<ImportedFile>& files) {
     const InLanguage of_file(Language::kEnglish);
     options_.product = product_;
-    options_.read_file = [](const std::string& path) {
-      return ReadTextFile(path);
-    };
     ASSIGN_OR_RETURN(const SeenCluster seen, ImportCluster(files, options_));
     return WriteSpec(seen);
   }

@@ -104,11 +104,11 @@ TEST(ConfigShowTest, AsksTheControllerWithoutAFile) {
   EXPECT_THAT(RunProgram({"config", "show", "-o", "json"}, world),
               Ends(0,
                    Err(absl::StrCat(
-                       Told("config show", Worded("ctl-from-controller",
+                       Line("config show", Worded("ctl-from-controller",
                                                   world.script.spec.path())),
-                       Told("config show", Worded("msg-newer-spec-refused",
+                       Line("config show", Worded("msg-newer-spec-refused",
                                                   "cluster.yaml:3:1: wrong")),
-                       Told("config show", Worded("msg-newer-spec-refused",
+                       Line("config show", Worded("msg-newer-spec-refused",
                                                   "cluster.yaml:4:1: too")))),
                    Out(HasSubstr("\"host\": \"server1\""))));
 }

@@ -51,14 +51,14 @@ TEST(ConfirmCommandTest, IsNotDoneWhileSomethingIsWaitedFor) {
   EXPECT_THAT(HelpOfStatus("confirm", 2), HasSubstr("the apply still waits"));
 }
 
-TEST(ConfirmCommandTest, IsNotDoneWhileAHostIsNotTold) {
+TEST(ConfirmCommandTest, IsNotDoneWhileAHostIsNotNotified) {
   ProgramWorld world;
   world.script.confirmed = ResponseWith(Confirmation::CONFIRMED);
-  world.script.confirmed.mutable_confirmation()->add_untold("node07");
+  world.script.confirmed.mutable_confirmation()->add_pending("node07");
   EXPECT_THAT(
       RunProgram({"confirm", "3fa2"}, world),
       Ends(2,
-           Out(LineWith(Worded("apply-confirmed-untold", "bob", "node07")))));
+           Out(LineWith(Worded("apply-confirmed-partly", "bob", "node07")))));
 }
 
 TEST(ConfirmCommandTest, SaysWhyItIsRefused) {
@@ -79,7 +79,7 @@ TEST(ConfirmCommandTest, JsonHasASchemaVersion) {
   EXPECT_EQ(response.confirmation().state(), Confirmation::CONFIRMED);
 }
 
-TEST(ExtendCommandTest, SaysWhenItGoesBackNow) {
+TEST(ExtendCommandTest, SaysWhenItRevertsNow) {
   ProgramWorld world;
   world.script.confirmed = ResponseWith(Confirmation::PENDING);
   WatchedController controller(world);

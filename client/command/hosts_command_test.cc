@@ -117,7 +117,7 @@ TEST(HostsForgetTest, AsksTheControllerAndListsWhoIsLeft) {
   WatchedController controller(world);
   EXPECT_THAT(
       RunProgram({"hosts", "--forget", "10.0.0.2"}, world),
-      Ends(0, Err(Told("hosts", Worded("ctl-host-forgotten", "server2"))),
+      Ends(0, Err(Line("hosts", Worded("ctl-host-forgotten", "server2"))),
            Out(HasSubstr("demo: 1 attached"))));
   EXPECT_EQ(controller.forgotten_host(), "10.0.0.2");
 }
@@ -143,7 +143,7 @@ TEST(HostsCommandTest, SaysThatTheControllerRefusedANewerSpec) {
   world.script.hosts.set_spec_refused(
       "cluster.yaml:3:1: wrong\ncluster.yaml:4:1: too\n");
   EXPECT_EQ(RunProgram({"hosts"}, world).err,
-            Told("hosts", Worded("msg-older-spec", Worded("ctl-goes"),
+            Line("hosts", Worded("msg-older-spec", Worded("ctl-goes"),
                                  "cluster.yaml:3:1: wrong")));
 }
 
@@ -151,7 +151,7 @@ TEST(HostsCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
   ProgramWorld world;
   world.script.hosts_status = Away();
   EXPECT_THAT(RunProgram({"hosts"}, world),
-              Ends(2, Err(Told("hosts", FromController("away")))));
+              Ends(2, Err(Line("hosts", FromController("away")))));
 }
 
 TEST(HostsCommandTest, ExitsWithThreeForWrongUsage) {

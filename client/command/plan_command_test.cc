@@ -71,7 +71,7 @@ TEST(PlanCommandTest, NeverCallsAHostInOrderThatACheckFails) {
 TEST(PlanCommandTest, PrintsTheFoldedPlanAndSaysHowToSaveIt) {
   EXPECT_THAT(
       RunProgram({"plan"}, WorldWith(TwoHosts())),
-      Ends(0, Err(Told("plan", Worded("ctl-plan-to-save"))),
+      Ends(0, Err(Line("plan", Worded("ctl-plan-to-save"))),
            Out(HasSubstr(
                "\nserver[0-1]\n"
                "  sysctl          net.core.somaxconn: 4096 -> 65535\n")),
@@ -82,7 +82,7 @@ TEST(PlanCommandTest, PrintsTheFoldedPlanAndSaysHowToSaveIt) {
 TEST(PlanCommandTest, SavesThePlanForItsOwnerAndSaysHowToApplyIt) {
   const std::string path = TestFile("plan.json", "");
   EXPECT_EQ(RunProgram({"plan", "--out", path}, WorldWith(EveryStepPlan())).err,
-            Told("plan", Worded("ctl-plan-saved", path)));
+            Line("plan", Worded("ctl-plan-saved", path)));
   const auto saved = ReadPlanFile(path);
   ASSERT_TRUE(saved.ok()) << saved.status();
   EXPECT_EQ(saved->SerializeAsString(), EveryStepPlan().SerializeAsString());
@@ -129,7 +129,7 @@ TEST(PlanCommandTest, PrintsOneLineOrJsonThatIsAPlanFile) {
 TEST(PlanCommandTest, SaysThatThereIsNothingToDoAndSavesEvenThat) {
   const std::string path = TestFile("plan.json", "");
   EXPECT_THAT(RunProgram({"plan", "--out", path}, WorldWith(NothingToDo())),
-              Ends(0, Err(Told("plan", Worded("ctl-plan-saved-empty", path))),
+              Ends(0, Err(Line("plan", Worded("ctl-plan-saved-empty", path))),
                    Out(Tells("plan-nothing", Counted(2, "host")))));
   EXPECT_EQ(ReadPlanFile(path)->digest(), NothingToDo().digest());
 }
@@ -143,7 +143,7 @@ TEST(PlanCommandTest, AdvisesNoApplyWhereAllIsBlocked) {
   Reseal(plan);
   EXPECT_THAT(
       RunProgram({"plan", "--out", path}, WorldWith(plan)),
-      Ends(2, Err(Told("plan", Worded("ctl-plan-saved-blocked", path)))));
+      Ends(2, Err(Line("plan", Worded("ctl-plan-saved-blocked", path)))));
   EXPECT_EQ(ReadPlanFile(path)->digest(), plan.digest());
 }
 
@@ -260,7 +260,7 @@ TEST(PlanCommandTest, SavesNoPlanThatTheControllerCouldNotKeep) {
   const std::string path = TestFile("plan.json", "");
   EXPECT_THAT(RunProgram({"plan", "--out", path}, WorldWith(plan)),
               Ends(2,
-                   Err(Told("plan", Worded("msg-plan-not-kept", "disk is full",
+                   Err(Line("plan", Worded("msg-plan-not-kept", "disk is full",
                                            Worded("ctl-plan-not-saved")))),
                    Out(HasSubstr("PLAN: 4 steps on 2 hosts"))));
   EXPECT_EQ(FileContent(path), "");
@@ -268,7 +268,7 @@ TEST(PlanCommandTest, SavesNoPlanThatTheControllerCouldNotKeep) {
   EXPECT_THAT(
       RunProgram({"plan"}, WorldWith(plan)),
       Ends(0,
-           Err(Told("plan", Worded("msg-plan-not-kept", "disk is full", "")))));
+           Err(Line("plan", Worded("msg-plan-not-kept", "disk is full", "")))));
 }
 
 TEST(PlanCommandTest, IsNoPlanWhenItCannotBeSaved) {
@@ -325,7 +325,7 @@ TEST(PlanCommandTest, SaysWhyThereIsNoPlan) {
   world.script.plan_status = {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
   EXPECT_THAT(RunProgram({"plan"}, world),
               Ends(2,
-                   Err(Told("plan", FromController(Worded("msg-call-broken",
+                   Err(Line("plan", FromController(Worded("msg-call-broken",
                                                           "Socket closed")))),
                    Out("")));
   EXPECT_EQ(RunProgram({"plan", "--detailed-exitcode"}, world).status, 1);

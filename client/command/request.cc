@@ -130,7 +130,7 @@ int Request::Work() {
   std::unique_ptr<ControllerClient> client;
   if (AsksController()) client = Connect();
   for (;;) {
-    const int status = Look(client.get());
+    const int status = RunOnce(client.get());
     const bool repeats =
         next_ == Next::kAgain ||
         (next_ == Next::kShow && mistakes_.empty() && Repeats());
@@ -138,7 +138,7 @@ int Request::Work() {
   }
 }
 
-int Request::Look(ControllerClient* client) {
+int Request::RunOnce(ControllerClient* client) {
   started_ = session().now();
   absl::Status done;
   if (client != nullptr) done = Prepare(*client);

@@ -132,7 +132,7 @@ class Request : public Command {
   void Print();
   bool WriteReport();  // False: it could not be written.
   // Runs once from Prepare to the end.
-  int Look(ControllerClient* client);
+  int RunOnce(ControllerClient* client);
   int FinishWithout(absl::Status error);
   int Show(int status);
 

@@ -42,7 +42,7 @@ ProgramWorld GoodWorld() {
                    ResultOf("server1", ApplyResult::NOTHING_TO_DO));
 }
 
-// What the rollback of kApply on two hosts is announced with.
+// The question before the rollback of kApply on two hosts.
 FindingValue Question(size_t waves, const FindingValue& force = {}) {
   return Worded("ctl-question", Worded("ctl-roll-back", kApply),
                 Counted(2, "host"), Counted(waves, "wave"), "", force, "");
@@ -56,8 +56,8 @@ TEST(RollbackCommandTest, TakesAnApplyBackByTheStartOfItsId) {
                  world),
       Ends(0,
            Err(absl::StrCat(
-               Told("rollback", Question(2, Worded("ctl-with-force"))),
-               Told("rollback", Worded("ctl-run", kRollback)),
+               Line("rollback", Question(2, Worded("ctl-with-force"))),
+               Line("rollback", Worded("ctl-run", kRollback)),
                "√ rolled back  server0 (1.2 s)\n"
                "√ nothing to do  server1 (1.2 s)\n")),
            Out(HasSubstr("SUCCEEDED: 1 rolled back, 1 nothing to do"))));
@@ -139,7 +139,7 @@ TEST(RollbackCommandTest, TakesOnlyAnApply) {
   world.script.record.mutable_entry()->set_kind(HISTORY_CHECK);
   WatchedController controller(world);
   EXPECT_THAT(RunProgram({"rollback", "3fa2", "--yes"}, world),
-              Ends(3, Err(Told("rollback", Worded("msg-run-not-an-apply",
+              Ends(3, Err(Line("rollback", Worded("msg-run-not-an-apply",
                                                   "3fa2", "check")))));
   EXPECT_FALSE(controller.roll_back_request().has_value());
 }
@@ -173,7 +173,7 @@ TEST(RollbackCommandTest, CtrlCCancelsTheRunAndTheSecondOneLeavesIt) {
   world.interrupt_at = "√ rolled back  server0";
   world.interrupt_again_at = "cancelled by ann in wave 1 of 2: 0 hosts finish";
   EXPECT_THAT(RunProgram({"rollback", kApply, "--yes"}, world),
-              Ends(2, Err(EndsWith(Told("rollback", Worded("msg-run-cancelled",
+              Ends(2, Err(EndsWith(Line("rollback", Worded("msg-run-cancelled",
                                                            kRollback))))));
   EXPECT_EQ(controller.cancelled_id(), kRollback);
 }

@@ -121,7 +121,7 @@ TEST(ShowCommandTest, ExitsWithThreeForAnIdThatNobodyKnows) {
   ProgramWorld world;
   world.script.record_status = {grpc::StatusCode::NOT_FOUND, "no run \"3fa2\""};
   EXPECT_THAT(RunProgram({"show", "3fa2"}, world),
-              Ends(3, Err(Told("show", FromController("no run \"3fa2\"")))));
+              Ends(3, Err(Line("show", FromController("no run \"3fa2\"")))));
 }
 
 TEST(ShowCommandTest, NamesEveryMistake) {

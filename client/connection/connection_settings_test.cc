@@ -161,7 +161,7 @@ TEST(ResolveConnectionTest, AcceptsHostAndPortOnly) {
   }
 }
 
-TEST(SettingsFilesTest, LooksIntoTheHomeFolderFirst) {
+TEST(SettingsFilesTest, ReadsTheHomeFolderFirst) {
   const std::string usual = "/etc/clusterd/client.yaml";
   EXPECT_THAT(SettingsFiles({{"HOME", "/home/ann"}}, "/"),
               ElementsAre("/home/ann/.config" + usual.substr(4), usual));

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr, ::testing::StartsWith;
 
-// What the controller says, as an error quotes it.
+// Returns the controller's message as an error quotes it.
 std::string FromHead(const FindingValue& said) {
   return Say("about", Worded("controller-at", "head:7443"), said);
 }
@@ -132,7 +132,7 @@ struct Explained {
 };
 
 // The texts below are those of gRPC 1.51.1; connector_test.cc meets real ones.
-TEST(ExplainCallTest, SaysWhatHappenedAndWhatToLookAt) {
+TEST(ExplainCallTest, SaysWhatHappenedAndWhatToCheck) {
   const std::string failed =
       "failed to connect to all addresses; last error: UNKNOWN: ";
   const std::string handshake =
@@ -164,12 +164,12 @@ TEST(ExplainCallTest, SaysWhatHappenedAndWhatToLookAt) {
          Worded("msg-call-not-signed", "", "--ca")},
         {grpc::StatusCode::UNAVAILABLE, handshake + "wrong version number",
          Worded("msg-call-no-tls")},
-        // It was there, and is no more.
+        // The connection broke after it was made.
         {grpc::StatusCode::UNAVAILABLE, "Socket closed",
          Worded("msg-call-broken", "Socket closed")},
         {grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded",
          Worded("msg-call-no-answer", "1m10s")},
-        // What the other end said is passed on.
+        // The controller's own message is passed on.
         {grpc::StatusCode::PERMISSION_DENIED, "ann: may not check",
          ToFindingValue("ann: may not check")},
         {grpc::StatusCode::UNAVAILABLE, "another check is running",

@@ -73,7 +73,7 @@ std::string StepsText(const ApplyResult& result) {
                           SayPart("apply-already", already)});
 }
 
-// The text behind the host: the error, or otherwise the steps.
+// The text after the host: the error, or otherwise the steps.
 std::string EndText(const ApplyResult& result) {
   return result.error().empty() ? StepsText(result) : result.error();
 }
@@ -328,7 +328,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
                  apply_id);
     case Confirmation::CONFIRMED:
       return ValueText(ConfirmedWords(confirmation));
-    case Confirmation::GOES_BACK:
+    case Confirmation::REVERTING:
       return Say(is_back ? "apply-reverted" : "apply-reverts", deadline);
     default:
       return "";

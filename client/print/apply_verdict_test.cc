@@ -42,7 +42,7 @@ TEST(HostEndTest, IsAsTheTableSays) {
     EXPECT_EQ(HostEnd(outcome, false), apply);
     EXPECT_EQ(HostEnd(outcome, true), rollback);
     EXPECT_EQ(MayHold(outcome), may_hold);
-    // What a rollback could take back.
+    // Only changes that a rollback could undo are left.
     EXPECT_EQ(LeftChanges(ReportOf(Run::STOPPED, {ResultOf("a", outcome)})),
               may_hold && outcome != Host::OUTCOME_UNSPECIFIED);
   }
@@ -103,7 +103,7 @@ TEST(RunVerdictTest, SaysThatAnApplyWasConfirmed) {
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
   EXPECT_EQ(RunWord(report), "CONFIRMED");
   // A host that was not notified reverts it.
-  report.mutable_confirmation()->add_untold("a");
+  report.mutable_confirmation()->add_pending("a");
   EXPECT_EQ(RunWord(report), "NOT CONFIRMED EVERYWHERE");
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(RunWord(report), "ROLLED BACK");
@@ -141,11 +141,11 @@ TEST(ConfirmationTextTest, SaysHowItStands) {
     add();
     confirmation.set_state(Confirmation::CONFIRMED);
     add();
-    confirmation.add_untold("node07");
+    confirmation.add_pending("node07");
     add();
     confirmation.set_deadlines_passed(true);
     add();
-    confirmation.set_state(Confirmation::GOES_BACK);
+    confirmation.set_state(Confirmation::REVERTING);
     add();
     add(/*is_back=*/true);
     return text;

@@ -14,7 +14,6 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -51,9 +50,9 @@ std::vector<const ReportDiff::Change*> ChangesOf(const ReportDiff& diff,
 }
 
 void PrintChange(const ReportDiff::Change& change, Page& page) {
-  const bool is_told =
+  const bool is_shown =
       change.after() != STATE_UNSPECIFIED || change.before() == PASS;
-  const State state = is_told ? change.after() : SKIPPED;
+  const State state = is_shown ? change.after() : SKIPPED;
   page.Wrapped(absl::StrCat("  ", StateSymbol(state, page.style().utf8), " "),
                page.Safe(ChangeText(change)), StatePaint(state));
   if (change.fix().empty()) return;

@@ -76,14 +76,14 @@ bool HasDrift(const HostEntry& host) {
   return !host.drift().value().drifts().empty();
 }
 
-// "2 drifted"; empty if there is no drift, or the host never reported any.
+// "2 drifted"; empty without drift, or before the host's first report.
 std::string DriftRemark(const DriftFact& drift) {
   if (drift.has_missing()) {
     return Say("hosts-drift-unknown", WhyMissing(drift.missing()));
   }
   const DriftFact::Drifts& drifts = drift.value();
   return JoinParts(", ", {SayPart("hosts-drifted", drifts.drifts_size()),
-                          SayPart("hosts-untold", drifts.untold_size()),
+                          SayPart("hosts-unknown", drifts.unknown_size()),
                           SayPart("hosts-more-drifts", drifts.left_out())});
 }
 
@@ -92,9 +92,9 @@ std::string CertificateRemark(const HostEntry& host, absl::Time now) {
   const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
   const absl::Duration notice =
       host.certificate_renews() ? kRenewedNotice : kCertificateNotice;
-  const bool told =
+  const bool warns =
       host.attached() && host.certificate_ends_ms() > 0 && end - now <= notice;
-  if (!told) return "";
+  if (!warns) return "";
   return Say(
       host.certificate_renews() ? "hosts-not-renewed" : "hosts-renew-by-hand",
       UtcMinute(end));
@@ -105,8 +105,9 @@ std::string Remark(const HostEntry& host, absl::Time now) {
   return JoinParts(
       "; ",
       {host.conflict(), host.maintenance() ? Say("hosts-in-maintenance") : "",
-       attached ? "" : host.detached_reason(), host.simulation(),
-       DriftRemark(host.drift()), CertificateRemark(host, now)});
+       attached ? "" : host.detached_reason(),
+       ValueText(Term(host.simulation())), DriftRemark(host.drift()),
+       CertificateRemark(host, now)});
 }
 
 // Presence, version, remark, and if the host was never seen.
@@ -151,8 +152,8 @@ void PrintDrift(const ListHostsResponse& response, Page& page) {
     for (const AppliedDrift& drift : drifts.drifts()) {
       hosts_of[DriftText(drift)].push_back(host.host());
     }
-    for (const AppliedDrift& drift : drifts.untold()) {
-      hosts_of[Say("hosts-drift-untold", DriftText(drift))].push_back(
+    for (const AppliedDrift& drift : drifts.unknown()) {
+      hosts_of[Say("hosts-step-unknown", DriftText(drift))].push_back(
           host.host());
     }
   }

@@ -89,7 +89,7 @@ class NowPage {
 
   void PrintPending(const ConfirmResponse& pending) {
     const Confirmation& state = pending.confirmation();
-    const bool reverts = state.state() == Confirmation::GOES_BACK;
+    const bool reverts = state.state() == Confirmation::REVERTING;
     const bool by_check = state.automatic() || state.confirmed_at_ms() > 0;
     Line("now-waits",
          state.state() == Confirmation::CONFIRMED

@@ -131,7 +131,7 @@ class MarkdownWriter {
 
   std::string Text() {
     WriteHead();
-    WriteNotLookedAt();
+    WriteNotChecked();
     WriteFindings();
     WriteRepairs();
     return text_;
@@ -175,7 +175,7 @@ class MarkdownWriter {
           Say("markdown-fails", CodeSpan(HostsText(failing, kUnbounded))));
   }
 
-  void WriteNotLookedAt() {
+  void WriteNotChecked() {
     const auto hosts = SilentHosts(report_);
     FirstSeen<std::string, std::vector<std::string>> rules;
     for (const RuleResult& rule : report_.rules()) {
@@ -183,7 +183,7 @@ class MarkdownWriter {
       rules[rule.skip_reason()].push_back(rule.rule());
     }
     if (hosts.empty() && rules.empty()) return;
-    Write("\n### ", Say("markdown-not-looked-at"), "\n");
+    Write("\n### ", Say("markdown-not-checked"), "\n");
     for (const auto& [why, names] : hosts) {
       Write("- ", CodeSpan(HostsText(names, kUnbounded)),
             Part(": ", CodeSpan(why)));

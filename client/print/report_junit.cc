@@ -78,8 +78,8 @@ TestCases CasesOf(const RuleResult& rule,
     if (finding.subjects().empty()) named.insert("");
   }
   const State worst = WorstOf(cases);
-  const bool is_told = WorseState(worst, state) == worst;
-  if (!is_told) {
+  const bool is_shown = WorseState(worst, state) == worst;
+  if (!is_shown) {
     cases.push_back({rule.rule(), "", state,
                      state == SKIPPED ? rule.skip_reason() : rule.summary(),
                      ""});
@@ -88,7 +88,7 @@ TestCases CasesOf(const RuleResult& rule,
   for (const std::string& host : answered) {
     if (named.count(host) == 0) passed.push_back(host);
   }
-  const bool has_passed = is_told && state != SKIPPED && named.count("") == 0;
+  const bool has_passed = is_shown && state != SKIPPED && named.count("") == 0;
   if (cases.empty() || (has_passed && !passed.empty())) {
     cases.push_back({rule.rule(), HostsText(passed, kUnbounded), PASS, "", ""});
   }

@@ -73,7 +73,7 @@ TEST(ReplaceAddressesTest, FindsIpv6WithAndWithoutIpv4InIt) {
               MatchesRegex("fe80::[0-9a-f:]*%eth0"));
 }
 
-TEST(ReplaceAddressesTest, DropsAnAddressThatTheEndCutsOff) {
+TEST(ReplaceAddressesTest, DropsAnAddressTruncatedAtTheEnd) {
   EXPECT_THAT(Hidden("\tIPv4: 29.1.137"), Not(HasSubstr("29.1.137")));
   EXPECT_THAT(Hidden("\tIPv4: 29.1.1"),
               MatchesRegex("\tIPv4: [0-9]+\\.[0-9]+\\.0"));

@@ -163,7 +163,7 @@ class Verifier {
   void TellUnseen(const AuditHead& head) {
     const uint64_t last = found_.head.sequence();
     found_.breaks.push_back(Worded(
-        head.sequence() > last ? "msg-trust-audit-cut-off"
+        head.sequence() > last ? "msg-trust-audit-truncated"
                                : "msg-trust-audit-not-in-files",
         AuditHeadText(head), head.sequence(), last, head.sequence() - last));
   }
@@ -223,16 +223,16 @@ absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
 bool KnownHeads::Note(const AuditHead& head) {
   AuditHead& known = newest[head.of()];
   const bool same_line = head.sequence() == known.sequence();
-  const bool went_back = head.sequence() < known.sequence() ||
-                         (same_line && head.sha256() != known.sha256());
-  if (went_back) {
+  const bool contradicts = head.sequence() < known.sequence() ||
+                           (same_line && head.sha256() != known.sha256());
+  if (contradicts) {
     AuditHead& kept = contradicted[head.of()];
     if (known.sequence() > kept.sequence()) kept = known;
     kept.set_contradicted(true);
   }
   known = head;
   known.clear_contradicted();
-  return went_back;
+  return contradicts;
 }
 
 void KnownHeads::Read(const AuditEntry& entry) {

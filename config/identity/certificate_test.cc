@@ -155,9 +155,9 @@ TEST(ParseSpiffeIdTest, ARoleThatIsMistypedIsNamedWithTheNearestOne) {
       {"Admin", Tells("id-unknown-role", "Admin", "did-you-mean", "admin")},
       {"root", Tells("id-unknown-role", "root", "")},
       {"\x1b[2J", Tells("id-unknown-role", "\\x1b[2J", "")}};
-  for (const auto& [role, told] : kMistyped) {
+  for (const auto& [role, error] : kMistyped) {
     const std::string id = absl::StrCat("spiffe://demo/user/ann/role/", role);
-    EXPECT_THAT(ParseSpiffeId(id).status(), told);
+    EXPECT_THAT(ParseSpiffeId(id).status(), error);
   }
   // Escapes what it quotes.
   const absl::Status status =

@@ -221,17 +221,17 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    while (!mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) Look();
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) Load();
   }
 
-  void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
     absl::Status status = read.status();
     if (status.ok() && !(*read == last_)) status = shown_->Replace(*read);
     if (status.ok()) last_ = *std::move(read);
     std::string trouble(status.message());
-    if (!trouble.empty() && trouble != told_ && refused_) refused_(trouble);
-    told_ = std::move(trouble);
+    if (!trouble.empty() && trouble != reported_ && refused_) refused_(trouble);
+    reported_ = std::move(trouble);
   }
 
   const TlsFiles files_;
@@ -241,7 +241,7 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
   const CertificatesRefused refused_;
   absl::Mutex mutex_;
   TlsPem last_ ABSL_GUARDED_BY(mutex_);
-  std::string told_ ABSL_GUARDED_BY(mutex_);
+  std::string reported_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: uses the rest.
 };
@@ -274,7 +274,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
 }
 
 // "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
-// the text behind the address. The texts are those of gRPC 1.51.
+// the text after the address. The texts are those of gRPC 1.51.
 absl::string_view LastError(absl::string_view message) {
   // The code and the address follow the mark.
   static const LazyRE2 kForm = {R"((?s).*?last error: (?:.*?: ){0,2}(.*))",

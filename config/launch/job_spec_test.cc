@@ -165,7 +165,7 @@ ssh: yes
       {"nodes: a1\nscript: a.py\n",
        Tells("msg-spec-unknown-key", "\"script\"")},
   };
-  ExpectTold(Mistakes, kRefused);
+  ExpectEach(Mistakes, kRefused);
 }
 
 TEST(LoadJobSpecTest, ReadsInterpreterRequirementsAndScript) {

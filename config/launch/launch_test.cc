@@ -330,7 +330,7 @@ TEST(MakeLaunchTest, UnequalServersAreForHorovodrunAlone) {
                                    "4 devices", "server0", 8));
 }
 
-TEST(MakeLaunchTest, TiersBeginWhereAProcessRunsOutOfFilesAndTheReasonIsTold) {
+TEST(MakeLaunchTest, TiersBeginWhereAProcessRunsOutOfFilesAndTheReasonIsGiven) {
   Job job(113);
   job.options.method = "torch-npu-run";
   EXPECT_THAT(job.Text(0), Not(HasSubstr("tiered")));

@@ -8,14 +8,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre, ::testing::ElementsAreArray, ::testing::HasSubstr;
 
 std::string ReadLaunchFile(const std::string& name) {
   std::ifstream file(absl::StrCat("tests/testdata/launch/", name));
@@ -109,11 +108,8 @@ TEST(WriteRankTableTest, NamesEveryReasonAtOnce) {
   Job job(4);
   job.Live(0, 3).set_address("10.9.9.9");
   job.facts[0].mutable_devices(4)->mutable_address()->mutable_value()->Clear();
-  job.facts[0]
-      .mutable_devices(5)
-      ->mutable_address()
-      ->mutable_missing()
-      ->set_reason(Missing::BUSY);
+  MergeText("address {missing {reason: BUSY}}",
+            job.facts[0].mutable_devices(5));
   job.facts[1].mutable_devices()->DeleteSubrange(7, 1);
   job.Live(1, 0).set_address(job.Live(0, 0).address());
   job.facts[2] =
@@ -223,14 +219,14 @@ TEST(WriteRankTableTest, NamesEveryServerWhosePlaceIsNotOneThatCanBeWritten) {
   job.facts[3].mutable_devices(0)->clear_super_pod();
   const auto table = job.Write("1.2");
   EXPECT_EQ(table.status().code(), absl::StatusCode::kFailedPrecondition);
-  const Telling kTold[] = {
+  const Telling kExpected[] = {
       Tells("msg-job-table-place-not-known", "server0 device 3",
             "why-not-supported", "spod-info"),
       Tells("msg-job-table-pod-differs", "server1 device 2", 3),
       Tells("msg-job-table-pod-differs", "server2 device 0", 4294967295),
       Tells("msg-job-table-place-not-known", "server3 device 0",
             "why-not-asked")};
-  EXPECT_THAT(MessageLines(table.status()), ElementsAreArray(kTold));
+  EXPECT_THAT(MessageLines(table.status()), ElementsAreArray(kExpected));
 }
 
 // HCCL's guide: servers of two pods must not be mixed.

@@ -511,11 +511,11 @@ class Writer {
     const InLanguage english(Language::kEnglish);
     written_.servers = hosts_.size();
     std::string& yaml = written_.yaml;
-    const auto told = absl::c_count_if(
+    const auto reported = absl::c_count_if(
         hosts_, [](const SeenHost* host) { return !host->silent; });
     absl::StrAppend(&yaml, "# Written by clusterctl from ", seen_.source,
                     ". Read it before it is used: what it says\n# is what ",
-                    WhoseText(told),
+                    WhoseText(reported),
                     ", and an apply brings the others there.\n");
     for (const FindingValue& note : written_.notes) {
       absl::StrAppend(&yaml, "# Note: ", SafeText(ValueText(note), true), "\n");
@@ -535,12 +535,12 @@ class Writer {
   }
 
   // Says "most" only if over half of the hosts gave their values.
-  std::string WhoseText(size_t told) const {
-    if (2 * told > hosts_.size()) {
+  std::string WhoseText(size_t reported) const {
+    if (2 * reported > hosts_.size()) {
       return is_tied_ ? "most have, or one of as many" : "most have";
     }
-    return absl::StrCat(told, " of ", Count(hosts_.size(), "host"),
-                        told == 1 ? " has" : " have");
+    return absl::StrCat(reported, " of ", Count(hosts_.size(), "host"),
+                        reported == 1 ? " has" : " have");
   }
 
   const SeenCluster& seen_;

@@ -300,11 +300,11 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
   });
   DriftFact::Drifts* drifts = fact.mutable_value();
   for (const auto& [claim, verdict] : lost) {
-    if (drifts->drifts_size() + drifts->untold_size() == kMaxAppliedDrifts) {
+    if (drifts->drifts_size() + drifts->unknown_size() == kMaxAppliedDrifts) {
       drifts->set_left_out(drifts->left_out() + 1);
     } else {
       *(verdict.state == StepVerdict::kMoved ? drifts->add_drifts()
-                                             : drifts->add_untold()) =
+                                             : drifts->add_unknown()) =
           DriftOf(claim, verdict);
     }
   }

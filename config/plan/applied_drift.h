@@ -3,7 +3,7 @@
 //
 //   the value is as the apply left it, or better      nothing
 //   it differs                                        drift, with both values
-//   it cannot be read now                             untold, with its name
+//   it cannot be read now                             unknown, with its name
 //   a later apply, not taken back, set the same thing the later one decides
 //   an enforced apply alone set it                    nothing: it ends with the
 //                                                     apply that it repairs

@@ -69,7 +69,7 @@ TEST(FindAppliedDriftTest, IsEmptyWhileAllIsAsAppliedAndMissingWithoutFacts) {
   const DriftFact fact = FindAppliedDrift({apply}, GoodFacts("node-01"));
   ASSERT_TRUE(fact.has_value());
   EXPECT_EQ(fact.value().drifts_size(), 0);
-  EXPECT_EQ(fact.value().untold_size(), 0);
+  EXPECT_EQ(fact.value().unknown_size(), 0);
   EXPECT_TRUE(FindAppliedDrift({}, LowSomaxconn()).has_value());
   HostFacts facts;
   facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
@@ -222,7 +222,7 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   // The firewall must run: one apply stopped it and a later one opened ports.
   *facts.mutable_ufw() = InstalledFirewall(true, true);
   EXPECT_EQ(Drifts({stopped, opened}, facts),
-            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: allowed = , not 22-22/tcp from 10.0.0.0/24\n");
   // An apply to another firewall decides nothing.
   EXPECT_EQ(Drifts({stopped,
                     Applied("cc", {OpenStep(FIREWALLD,
@@ -241,7 +241,7 @@ TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
   *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() =
       TcpPorts(22, 22, "10.0.1.0/24");
   EXPECT_EQ(Drifts({first, second}, facts),
-            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: allowed = , not 22-22/tcp from 10.0.0.0/24\n");
 }
 
 TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
@@ -271,10 +271,10 @@ TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
   EXPECT_EQ(Lines(fact.value().drifts()),
             "aa:2 sysctl: net.core.somaxconn = 128, not 65535\n");
   EXPECT_EQ(
-      Lines(fact.value().untold()),
+      Lines(fact.value().unknown()),
       "aa:1 device-address: device 1: gateway = unknown, not 10.0.0.254\n");
-  ASSERT_EQ(fact.value().untold(0).devices_size(), 1);
-  EXPECT_EQ(fact.value().untold(0).devices(0), 1u);
+  ASSERT_EQ(fact.value().unknown(0).devices_size(), 1);
+  EXPECT_EQ(fact.value().unknown(0).devices(0), 1u);
 }
 
 TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
@@ -295,10 +295,10 @@ TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
   applies.push_back(Applied("bb", steps));
   const DriftFact fact = FindAppliedDrift(applies, LowSomaxconn());
   EXPECT_EQ(fact.value().drifts_size(), 1);
-  EXPECT_EQ(fact.value().untold_size(), kMaxAppliedDrifts - 1);
+  EXPECT_EQ(fact.value().unknown_size(), kMaxAppliedDrifts - 1);
   EXPECT_EQ(fact.value().left_out(), 10u);
-  EXPECT_EQ(fact.value().untold(0).apply_id(), "bb");
-  EXPECT_EQ(fact.value().untold(0).step(), 1u);
+  EXPECT_EQ(fact.value().unknown(0).apply_id(), "bb");
+  EXPECT_EQ(fact.value().unknown(0).step(), 1u);
 }
 
 TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
@@ -343,7 +343,7 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
   EXPECT_EQ(Drifts({apply}, facts),
-            "aa:5000 firewall: firewalld: lets in = , not 60000-60031/tcp from "
+            "aa:5000 firewall: firewalld: allowed = , not 60000-60031/tcp from "
             "10.0.39.14/32\n");
 }
 

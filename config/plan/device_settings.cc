@@ -76,7 +76,7 @@ bool IsRocePort(absl::string_view value) {
           absl::StrCat(port) == value);
 }
 
-// The fact has no text for a map of class 0 alone.
+// The fact has no text for a map with only class 0.
 FactReading LiveClasses(const DeviceFacts& facts) {
   const std::string& value = facts.dscp_to_tc().value();
   return ReadingOf(facts.dscp_to_tc(),

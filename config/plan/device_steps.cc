@@ -160,7 +160,7 @@ class DevicePlanner {
     return plan_.HasConfLine(HccnConfKey(kDhcpKey, device));
   }
 
-  // Of the devices that share a gateway, the one that gets or keeps it;
+  // The device that gets or keeps the gateway among those that share it;
   // nullptr: none has, or could get, one.
   const DeviceChange* KeeperFor(uint32_t device) const {
     for (const auto& [id, keeper] : keepers_) {

@@ -39,7 +39,7 @@ TEST(StepVerdictTest, SaysWhatMovedOrWhatAFactLacks) {
   };
   EXPECT_EQ(why({StepVerdict::kMoved, "x", "1", "2"}), "x is 1, applied was 2");
   EXPECT_EQ(why({StepVerdict::kMoved, "x", "", "2"}), "x lacks 2");
-  EXPECT_EQ(why({StepVerdict::kUntold, "", "", ""}),
+  EXPECT_EQ(why({StepVerdict::kUnknown, "", "", ""}),
             Say("plan-say-change-unknown"));
 }
 
@@ -124,7 +124,7 @@ TEST(JudgeStepTest, IsContentWithMoreThanWasApplied) {
             "net.ipv4.ip_local_reserved_ports = none, not 60000-60015");
 }
 
-TEST(JudgeStepTest, LooksAtTheFileThatWinsAtBoot) {
+TEST(JudgeStepTest, ChecksTheFileThatWinsAtBoot) {
   const PlanStep step = AtBootStep(kSomaxconnKey, "none", "65535");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
@@ -145,7 +145,7 @@ TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   facts.mutable_ufw()->mutable_allowed()->mutable_value();
   EXPECT_EQ(WhyNotSo(disable, facts), "ufw: active = yes, not no");
   EXPECT_EQ(WhyNotSo(open, facts),
-            "ufw: lets in = , not 22-22/tcp from 10.0.0.0/24");
+            "ufw: allowed = , not 22-22/tcp from 10.0.0.0/24");
   *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   facts.mutable_ufw()->mutable_active()->set_value(false);
@@ -167,12 +167,12 @@ TEST(JudgeStepTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
   *now->mutable_value()->add_ports() = port;
   EXPECT_EQ(
       WhyNotSo(open, facts),
-      "firewalld: lets in permanently = , not 22-22/tcp from 10.0.0.0/24");
+      "firewalld: allowed permanently = , not 22-22/tcp from 10.0.0.0/24");
   *stored->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   now->mutable_value()->clear_ports();
   EXPECT_EQ(WhyNotSo(open, facts),
-            "firewalld: lets in = , not 22-22/tcp from 10.0.0.0/24");
+            "firewalld: allowed = , not 22-22/tcp from 10.0.0.0/24");
 }
 
 TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
@@ -188,7 +188,7 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
   EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: form = no final newline in line 9, not good");
   MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
-  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUnknown);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
 }
@@ -198,7 +198,7 @@ TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
   MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
-  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUnknown);
   EXPECT_EQ(WhyNotSo(step, facts),
             "device 0: gateway = unknown, not 10.0.0.254");
   SetConf(&facts, "gateway_0", "10.0.0.253");
@@ -206,7 +206,7 @@ TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
   EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: gateway_0 = 10.0.0.253, not 10.0.0.254");
   step.set_setting("colour");
-  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUnknown);
   EXPECT_EQ(VerdictOn(step, facts).fact, "");
 }
 
@@ -214,7 +214,7 @@ TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
   const PlanStep step = DeviceStep(0, kTlsSetting, "on", "off");
   HostFacts facts = GoodFacts("node-01");
   MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
-  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUnknown);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
   EXPECT_EQ(WhyNotSo(step, facts), "hccn.conf: tls_enable_0 = none, not 0");
@@ -227,8 +227,8 @@ TEST(JudgeStepTest, TakesAFirewallThatWasRemovedAsStopped) {
   EXPECT_EQ(VerdictOn(disable, facts).state, StepVerdict::kSo);
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kSo);
   MakeMissing(facts.mutable_ufw()->mutable_installed(), Missing::TIMED_OUT, "");
-  EXPECT_EQ(VerdictOn(disable, facts).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(disable, facts).state, StepVerdict::kUnknown);
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUnknown);
 }
 
 TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
@@ -239,14 +239,14 @@ TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
   facts.mutable_firewalld()->mutable_active()->set_value(true);
   MakeMissing(facts.mutable_firewalld()->mutable_allowed(),
               Missing::TOOL_FAILED, "");
-  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUnknown);
   facts.mutable_firewalld()->mutable_allowed()->mutable_value();
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kMoved);
   *facts.mutable_firewalld()->mutable_allowed()->mutable_value()->add_ports() =
       port;
-  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUnknown);
   EXPECT_EQ(WhyNotSo(open, facts),
-            "firewalld: lets in permanently = unknown, not 22-22/tcp from "
+            "firewalld: allowed permanently = unknown, not 22-22/tcp from "
             "10.0.0.0/24");
 }
 

@@ -22,9 +22,9 @@ absl::Status CheckProgram(FirewallProgram program) {
              : NotOneToSet("firewall", absl::StrCat(program));
 }
 
-std::string LetsInName(FirewallProgram program, bool permanently) {
+std::string AllowedName(FirewallProgram program, bool permanently) {
   return FirewallFactName(
-      program, permanently ? kLetsInPermanentlyFact : kLetsInSetting);
+      program, permanently ? kAllowedPermanentlyFact : kAllowSetting);
 }
 
 // A firewall that is not installed has no other facts, and stops nothing.
@@ -35,15 +35,15 @@ bool IsNotInstalled(const FirewallFacts& facts) {
 }
 
 // OK if the firewall allows the rule's ports, now or permanently.
-StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
-                        const SettingFacts& facts) {
-  if (facts.LetsIn(rule.program(), permanently).Contains(rule.port())) {
+StepVerdict ExpectAllowed(const FirewallRule& rule, bool permanently,
+                          const SettingFacts& facts) {
+  if (facts.Ports(rule.program(), permanently).Contains(rule.port())) {
     return {};
   }
-  const std::string name = LetsInName(rule.program(), permanently);
+  const std::string name = AllowedName(rule.program(), permanently);
   const std::string wanted = RuleText(rule.port());
   const FirewallFacts& firewall = facts.Firewall(rule.program());
-  if (!IsKnown(LetIn(rule.program(), firewall, permanently))) {
+  if (!IsKnown(Allows(rule.program(), firewall, permanently))) {
     return NotSo(name, kUnknownFact, wanted);
   }
   return {StepVerdict::kMoved, name, "", wanted};
@@ -86,27 +86,27 @@ StepVerdict JudgeActive(const PlanStep& step, const SettingFacts& facts) {
 }
 
 // A stopped firewall allows everything.
-std::vector<std::string> AllItLetsIn(const PlanStep& step) {
+std::vector<std::string> AllItAllows(const PlanStep& step) {
   return {absl::StrCat(
-      FirewallFactName(step.target().firewall(), kLetsInSetting), "*")};
+      FirewallFactName(step.target().firewall(), kAllowSetting), "*")};
 }
 
-FindingValue LetsInText(const PlanStep& step) {
+FindingValue AllowedText(const PlanStep& step) {
   const AllowedPort& port = step.target().rule().port();
-  return Worded("plan-say-let-in", FirewallName(step.target().rule().program()),
+  return Worded("plan-say-open", FirewallName(step.target().rule().program()),
                 absl::StrCat(RangeText(port.first_port(), port.last_port()),
                              "/", port.protocol()),
                 port.source());
 }
-FindingValue LetsInCondition(const PlanStep& step) {
+FindingValue AllowedCondition(const PlanStep& step) {
   return Worded("plan-say-if-active",
                 FirewallName(step.target().rule().program()));
 }
-FindingValue LetsInUndo(const PlanStep&) {
+FindingValue AllowedUndo(const PlanStep&) {
   return Worded("plan-say-remove-rule");
 }
 
-absl::Status CheckLetsIn(const PlanStep& step) {
+absl::Status CheckAllowed(const PlanStep& step) {
   const AllowedPort& port = step.target().rule().port();
   const auto source = Ipv4Subnet::Parse(port.source());
   // A plan never opens a port to everyone, neither at once nor in halves.
@@ -121,7 +121,7 @@ absl::Status CheckLetsIn(const PlanStep& step) {
   return CheckProgram(step.target().rule().program());
 }
 
-StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
+StepVerdict JudgeAllowed(const PlanStep& step, const SettingFacts& facts) {
   const FirewallRule& rule = step.target().rule();
   if (IsNotInstalled(facts.Firewall(rule.program()))) return {};
   // An opened firewall must run: the rules of a stopped one are unknown.
@@ -129,7 +129,7 @@ StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
       Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact);
   if (verdict.state != StepVerdict::kSo) return verdict;
   for (const bool permanently : {false, true}) {
-    verdict.Take(ExpectLetIn(rule, permanently, facts));
+    verdict.Take(ExpectAllowed(rule, permanently, facts));
   }
   return verdict;
 }
@@ -242,10 +242,10 @@ ShutRange FindShut(const PortSet::Range& range,
 void OpenRange(FirewallProgram program, const ShutRange& shut,
                HostPlanBuilder* plan) {
   std::vector<std::string> rests_on = {
-      FirewallFactName(program, kActiveSetting), LetsInName(program, false)};
-  if (program == FIREWALLD) rests_on.push_back(LetsInName(program, true));
+      FirewallFactName(program, kActiveSetting), AllowedName(program, false)};
+  if (program == FIREWALLD) rests_on.push_back(AllowedName(program, true));
   for (const Ipv4Subnet& source : shut.sources) {
-    PlanStep* step = plan->AddStep(kLetsInSetting, kNoFact, kYesFact, rests_on);
+    PlanStep* step = plan->AddStep(kAllowSetting, kNoFact, kYesFact, rests_on);
     FirewallRule* rule = step->mutable_target()->mutable_rule();
     rule->set_program(program);
     rule->mutable_port()->set_first_port(shut.range.first);
@@ -274,7 +274,7 @@ Obstruction WhyNotInDefaultZone(const ClusterSpec& spec,
 }
 
 // Why the ports that it allows are not known for every server.
-Obstruction WhyLetInUnknown(const ClusterSpec& spec, const AllowedFact& fact) {
+Obstruction WhyPortsUnknown(const ClusterSpec& spec, const AllowedFact& fact) {
   if (!IsKnown(fact)) return UnknownWords(fact);
   AllowedFact::Allowed others;
   for (const std::string& source : fact.value().other_sources()) {
@@ -309,8 +309,8 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
   }
   std::vector<AllowedPorts> allows;  // Now and permanently.
   for (const bool permanently : {false, true}) {
-    const AllowedFact& fact = LetIn(program, facts, permanently);
-    if (const Obstruction why = WhyLetInUnknown(spec, fact)) {
+    const AllowedFact& fact = Allows(program, facts, permanently);
+    if (const Obstruction why = WhyPortsUnknown(spec, fact)) {
       return block(Worded(permanently ? "plan-say-permanent-not-known"
                                       : "plan-say-lets-in-not-known",
                           *why),
@@ -388,11 +388,11 @@ const Setting kActiveRow = {
     kActiveSetting, CHANGE_FIREWALL, SettingTarget::kFirewall,
     ActiveText,     ActiveCondition, ActiveUndo,
     CheckActive,    JudgeActive,     nullptr,
-    AllItLetsIn};
-const Setting kLetsInRow = {
-    kLetsInSetting,  CHANGE_FIREWALL, SettingTarget::kRule, LetsInText,
-    LetsInCondition, LetsInUndo,      CheckLetsIn,          JudgeLetsIn,
-    nullptr,         ThatItIsActive};
+    AllItAllows};
+const Setting kAllowedRow = {
+    kAllowSetting,    CHANGE_FIREWALL, SettingTarget::kRule, AllowedText,
+    AllowedCondition, AllowedUndo,     CheckAllowed,         JudgeAllowed,
+    nullptr,          ThatItIsActive};
 
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   if (spec.firewall() != FIREWALL_DISABLED &&

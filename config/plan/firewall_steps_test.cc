@@ -136,15 +136,15 @@ TEST(PlanFirewallStepsTest, OpensThreePortsOnlyFromTheClustersHosts) {
                   {{60000, 60015}, {29500, 29500}, {22, 22}}));
 }
 
-void LetIn(uint32_t first, uint32_t last, AllowedFact* fact) {
+void Allow(uint32_t first, uint32_t last, AllowedFact* fact) {
   *fact->mutable_value()->add_ports() = Port(first, last, "tcp", "");
 }
 
 TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   HostFacts facts = WithFirewalld();
   FirewallFacts* firewalld = facts.mutable_firewalld();
-  LetIn(1, 65535, firewalld->mutable_allowed());
-  LetIn(22, 22, firewalld->mutable_allowed_permanently());
+  Allow(1, 65535, firewalld->mutable_allowed());
+  Allow(22, 22, firewalld->mutable_allowed_permanently());
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_EQ(StepTexts(plan), Opens(FIREWALLD, "192.168.7.22/31",
                                    {{60000, 60015}, {29500, 29500}}));
@@ -153,10 +153,10 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   EXPECT_EQ(plan.steps(1).consequences(0), Say("plan-say-open-now", "29500"));
   std::vector<std::string> names;
   for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
-  EXPECT_THAT(names, ElementsAre("firewalld: active", "firewalld: lets in",
-                                 "firewalld: lets in permanently"));
+  EXPECT_THAT(names, ElementsAre("firewalld: active", "firewalld: allowed",
+                                 "firewalld: allowed permanently"));
   // Another program stored the rules since: the plan no longer fits this host.
-  LetIn(1, 65535, firewalld->mutable_allowed_permanently());
+  Allow(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
   EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());
 }
@@ -176,7 +176,7 @@ TEST(PlanFirewallStepsTest, BlocksOpeningForPeersThatMeetAnotherZone) {
 
 TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {
   HostFacts facts = WithFirewalld();
-  LetIn(1, 65535, facts.mutable_firewalld()->mutable_allowed_permanently());
+  Allow(1, 65535, facts.mutable_firewalld()->mutable_allowed_permanently());
   const HostPlan plan = Plan(OpenPorts(), facts);
   ASSERT_EQ(plan.steps_size(), 3);
   for (const PlanStep& step : plan.steps()) {

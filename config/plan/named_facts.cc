@@ -74,9 +74,9 @@ void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
   set("installed", Text(facts.installed()));
   set(kActiveSetting, Text(facts.active()));
   set(kStartsAtBootFact, Text(facts.enabled_at_boot()));
-  set(kLetsInSetting, Text(facts.allowed()));
+  set(kAllowSetting, Text(facts.allowed()));
   if (program == UFW) return;  // Stored and running are equal.
-  set(kLetsInPermanentlyFact, Text(facts.allowed_permanently()));
+  set(kAllowedPermanentlyFact, Text(facts.allowed_permanently()));
 }
 
 std::string FormText(const HccnConf& conf) {

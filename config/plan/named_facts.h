@@ -33,7 +33,7 @@ inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
 inline constexpr char kNetworkNamespaceFact[] = "network namespace";
 
 inline constexpr char kStartsAtBootFact[] = "starts at boot";
-inline constexpr char kLetsInPermanentlyFact[] = "lets in permanently";
+inline constexpr char kAllowedPermanentlyFact[] = "allowed permanently";
 
 using NamedFacts = std::map<std::string, std::string>;
 

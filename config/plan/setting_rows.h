@@ -35,8 +35,8 @@ class AllowedPorts {
 };
 
 // The ports that the firewall allows; ufw always stores its running rules.
-inline const AllowedFact& LetIn(FirewallProgram program,
-                                const FirewallFacts& facts, bool permanently) {
+inline const AllowedFact& Allows(FirewallProgram program,
+                                 const FirewallFacts& facts, bool permanently) {
   return permanently && program != UFW ? facts.allowed_permanently()
                                        : facts.allowed();
 }
@@ -55,12 +55,12 @@ class SettingFacts {
   // The text of a named fact. A missing hccn.conf counts as one without keys.
   std::string Now(const std::string& name) const;
   // Cached: a firewall may have thousands of rules, each looked up here.
-  const AllowedPorts& LetsIn(FirewallProgram program, bool permanently) const;
+  const AllowedPorts& Ports(FirewallProgram program, bool permanently) const;
 
  private:
   const HostFacts& facts_;
   const NamedFacts named_;
-  mutable std::optional<AllowedPorts> lets_in_[2][2];
+  mutable std::optional<AllowedPorts> allowed_[2][2];
 };
 
 // The reading of a fact with this value; an empty one is kNoneFact.
@@ -164,7 +164,7 @@ extern const Setting kFormRow;
 extern const Setting kRunningRow;
 extern const Setting kAtBootRow;
 extern const Setting kActiveRow;
-extern const Setting kLetsInRow;
+extern const Setting kAllowedRow;
 Setting RowOf(const DeviceSetting& setting);
 
 }  // namespace clusterd

@@ -15,7 +15,7 @@ namespace {
 using Target = SettingTarget;
 
 const Setting* const kHostRows[] = {&kFormRow, &kRunningRow, &kAtBootRow,
-                                    &kActiveRow, &kLetsInRow};
+                                    &kActiveRow, &kAllowedRow};
 static_assert(std::size(kHostRows) == std::size(kHostSettingNames),
               "a setting without its row");
 
@@ -101,7 +101,7 @@ FindingValue StepVerdict::Why() const {
 
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts) {
   const Setting* const setting = SettingOf(step);
-  if (setting == nullptr) return {StepVerdict::kUntold};
+  if (setting == nullptr) return {StepVerdict::kUnknown};
   return setting->judge(step, facts);
 }
 
@@ -138,12 +138,12 @@ std::string SettingFacts::Now(const std::string& name) const {
              : now;
 }
 
-const AllowedPorts& SettingFacts::LetsIn(FirewallProgram program,
-                                         bool permanently) const {
+const AllowedPorts& SettingFacts::Ports(FirewallProgram program,
+                                        bool permanently) const {
   std::optional<AllowedPorts>& ports =
-      lets_in_[program == UFW ? 0 : 1][permanently ? 1 : 0];
+      allowed_[program == UFW ? 0 : 1][permanently ? 1 : 0];
   if (!ports) {
-    ports.emplace(LetIn(program, Firewall(program), permanently).value());
+    ports.emplace(Allows(program, Firewall(program), permanently).value());
   }
   return *ports;
 }
@@ -154,7 +154,7 @@ absl::Status NotOneToSet(absl::string_view what, absl::string_view value) {
 
 StepVerdict NotSo(absl::string_view name, const std::string& now,
                   absl::string_view wanted) {
-  return {now == kUnknownFact ? StepVerdict::kUntold : StepVerdict::kMoved,
+  return {now == kUnknownFact ? StepVerdict::kUnknown : StepVerdict::kMoved,
           std::string(name), now, std::string(wanted)};
 }
 

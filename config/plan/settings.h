@@ -17,7 +17,7 @@
 //   at boot         a kernel parameter  sysctl          … at boot
 //   active          a firewall          firewall        ufw: active
 //                                                       ufw: starts at boot
-//   lets in         a firewall's rule   firewall        ufw: lets in
+//   allowed         a firewall's rule   firewall        ufw: allowed
 //
 // A device setting covers the device's value and that of the next boot:
 // hccn_tool sets both, and both must match. The words of a value are those of
@@ -47,7 +47,7 @@ inline constexpr char kDscpSetting[] = "dscp to tc";
 inline constexpr char kRunningSetting[] = "running";
 inline constexpr char kAtBootSetting[] = "at boot";
 inline constexpr char kActiveSetting[] = "active";
-inline constexpr char kLetsInSetting[] = "lets in";
+inline constexpr char kAllowSetting[] = "allowed";
 
 // Settings of devices, and of a host, in the order of both halves of the table.
 inline constexpr const char* kDeviceSettingNames[] = {
@@ -55,7 +55,7 @@ inline constexpr const char* kDeviceSettingNames[] = {
     kTlsSetting,     kPfcSetting,     kRocePortSetting, kDscpSetting};
 inline constexpr const char* kHostSettingNames[] = {
     kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
-    kLetsInSetting};
+    kAllowSetting};
 
 // For a static_assert beside a table: true if the rows' constexpr `name`s are
 // these settings in this order.
@@ -119,7 +119,7 @@ struct StepVerdict {
   enum State {
     kSo,
     kMoved,
-    kUntold,  // A fact for it is unknown.
+    kUnknown,  // A fact for it is unknown.
   };
   State state = kSo;
   // `device 3: address`, `10.0.0.1/…`, applied was `10.20.0.17/…`. Empty: the
@@ -132,7 +132,7 @@ struct StepVerdict {
 
   // A moved fact outranks an unknown one; otherwise the first verdict stays.
   void Take(const StepVerdict& other) {
-    if (state == kSo || (state == kUntold && other.state == kMoved)) {
+    if (state == kSo || (state == kUnknown && other.state == kMoved)) {
       *this = other;
     }
   }
@@ -181,7 +181,7 @@ inline std::string StepText(const PlanStep& step) {
 // Checks that the step's setting still holds. More reserved ports, larger
 // numbers, and a firewall that is no longer installed hold too. Moved are: a
 // firewall that should allow ports and is stopped, or allows them only until it
-// restarts; keys of a missing /etc/hccn.conf. An unknown setting is untold.
+// restarts; keys of a missing /etc/hccn.conf. An unknown one is kUnknown.
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
 // True if nothing is left to do: the plan has no step, or every step holds and
@@ -197,7 +197,7 @@ std::string BlockedText(const BlockedChange& blocked);
 //   device 3: gateway
 //   net.core.somaxconn, net.core.somaxconn at boot
 //   ufw: active
-//   ufw: lets in 22-22/tcp from 10.0.0.0/24
+//   ufw: allowed 22-22/tcp from 10.0.0.0/24
 //   hccn.conf: form
 std::string GoalName(const PlanStep& step);
 

@@ -12,6 +12,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/words/message.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -73,7 +74,7 @@ TEST(GoalNameTest, TellsTargetsApart) {
             absl::StrCat(kSomaxconnKey, " at boot"));
   EXPECT_EQ(GoalName(StopStep(UFW)), "ufw: active");
   EXPECT_EQ(GoalName(OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))),
-            "ufw: lets in 22-22/tcp from 10.0.0.0/24");
+            "ufw: allowed 22-22/tcp from 10.0.0.0/24");
   EXPECT_EQ(GoalName(FormStep("add the final newline", "")), "hccn.conf: form");
   EXPECT_EQ(GoalName(PlanStep()), "");
 }
@@ -165,12 +166,9 @@ TEST(StepTextTest, NeverLeavesAnUnknownChangeBlank) {
 }
 
 TEST(BlockedTextTest, NamesDevicesReasonAndFix) {
-  BlockedChange blocked;
-  blocked.add_devices(1);
-  blocked.add_devices(4);
-  blocked.set_what("device addresses");
-  blocked.set_reason("hccn_tool: absent");
-  blocked.set_fix("install it");
+  const auto blocked = FromText<BlockedChange>(
+      "devices: [1, 4] what: 'device addresses' reason: 'hccn_tool: absent' "
+      "fix: 'install it'");
   EXPECT_EQ(BlockedText(blocked), BlockedAs("devices 1,4: device addresses",
                                             ToFindingValue("hccn_tool: absent"),
                                             ToFindingValue("install it")));

@@ -13,7 +13,6 @@
 #include "absl/strings/str_replace.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
-#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -49,9 +48,9 @@ using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 // The findings of each host, and those about none.
 ReportedByHost FindingsByHost(const Report& report) {
   const FindingRoots roots(report);
-  ReportedByHost told;
+  ReportedByHost seen;
   ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
-    std::vector<Reported>& of_host = told[subject.host()];
+    std::vector<Reported>& of_host = seen[subject.host()];
     if (of_host.empty() || of_host.back().finding != &finding) {
       of_host.push_back(
           {&finding, {}, &roots.Of(finding, subject), of_host.size()});
@@ -59,13 +58,13 @@ ReportedByHost FindingsByHost(const Report& report) {
     of_host.back().devices.insert(subject.devices().begin(),
                                   subject.devices().end());
   });
-  return told;
+  return seen;
 }
 
 // Groups findings behind their cause; the worst group comes first.
-void Sort(std::vector<Reported>* told) {
+void Sort(std::vector<Reported>* seen) {
   std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
-  for (const Reported& each : *told) {
+  for (const Reported& each : *seen) {
     auto& group = groups.emplace(each.root, std::make_pair(WARN, each.place))
                       .first->second;
     group.first = WorseState(group.first, KnownState(each.finding->state()));
@@ -75,7 +74,7 @@ void Sort(std::vector<Reported>* told) {
     return std::make_tuple(-worst, first, each.root != each.finding,
                            -KnownState(each.finding->state()), each.place);
   };
-  absl::c_sort(*told, [&key](const Reported& a, const Reported& b) {
+  absl::c_sort(*seen, [&key](const Reported& a, const Reported& b) {
     return key(a) < key(b);
   });
 }
@@ -102,12 +101,12 @@ void CutTexts(FindingValue* words) {
   for (FindingValue& value : *words->mutable_values()) CutTexts(&value);
 }
 
-JobReason ReasonOf(const Reported& told) {
-  const Finding& finding = *told.finding;
+JobReason ReasonOf(const Reported& seen) {
+  const Finding& finding = *seen.finding;
   JobReason reason;
   reason.set_rule(OneLine(finding.rule(), kRuleColumns));
   reason.set_state(KnownState(finding.state()));
-  reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
+  reason.mutable_devices()->Add(seen.devices.begin(), seen.devices.end());
   reason.set_text(SeenText(finding));
   if (!finding.finding().empty() && !finding.observed().empty()) {
     *reason.mutable_said() = WordsOf(finding);
@@ -125,25 +124,25 @@ JobReason ReasonOf(const Reported& told) {
   return reason;
 }
 
-std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
-  Sort(&told);
-  if (told.size() > most) {
+std::vector<JobReason> ReasonsOf(std::vector<Reported> seen, size_t most) {
+  Sort(&seen);
+  if (seen.size() > most) {
     // Prefer failures to consequences of another one.
-    absl::c_stable_partition(told, [](const Reported& each) {
+    absl::c_stable_partition(seen, [](const Reported& each) {
       return KnownState(each.finding->state()) == FAIL;
     });
-    told.erase(told.begin() + most, told.end());
+    seen.erase(seen.begin() + most, seen.end());
   }
-  return Each<JobReason>(told, ReasonOf);
+  return Each<JobReason>(seen, ReasonOf);
 }
 
 // Adds the first reason of each host, then the second of each, up to the limit.
-void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
+void AddReasons(const ReportedByHost& seen, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
     reasons.emplace_back();
-    const auto of_host = told.find(host.host());
-    if (of_host == told.end()) continue;
+    const auto of_host = seen.find(host.host());
+    if (of_host == seen.end()) continue;
     reasons.back() = ReasonsOf(of_host->second, kMaxReasonsOfHost);
     for (const Reported& each : of_host->second) {
       host.set_state(
@@ -154,7 +153,8 @@ void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
     for (size_t i = 0; i < reasons.size(); ++i) {
       if (depth >= reasons[i].size()) continue;
-      // Reasons of other hosts matter more than a second language.
+      // Reasons of other hosts matter more than a second language: TextWords
+      // names the rule for it.
       if (bytes > kMaxReasonsBytes / 4) reasons[i][depth].clear_said();
       bytes += reasons[i][depth].ByteSizeLong();
       if (bytes > kMaxReasonsBytes) return;
@@ -199,13 +199,13 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
   verdict.set_run_id(report.run_id());
   verdict.set_verdict(SupportedVerdict(report));
   AddHosts(report, job, &verdict);
-  ReportedByHost told = FindingsByHost(report);
-  AddReasons(told, &verdict);
+  ReportedByHost seen = FindingsByHost(report);
+  AddReasons(seen, &verdict);
   for (const JobVerdict::Host& host : verdict.hosts()) {
     verdict.set_verdict(WorseState(verdict.verdict(), host.state()));
   }
   for (JobReason& reason :
-       ReasonsOf(std::move(told[""]), kMaxReasonsOfCluster)) {
+       ReasonsOf(std::move(seen[""]), kMaxReasonsOfCluster)) {
     *verdict.add_reasons() = std::move(reason);
   }
   return verdict;
@@ -247,19 +247,19 @@ Report ReportForHook(const Report& report) {
   *cut.add_said() = Worded("report-of-hook-role");
   cut.add_notes(EnglishText(cut.said(0)));
   for (const HostStatus& host : report.hosts()) {
-    HostStatus* const told = cut.add_hosts();
-    told->set_host(host.host());
-    told->set_state(host.state());
+    HostStatus* const kept = cut.add_hosts();
+    kept->set_host(host.host());
+    kept->set_state(host.state());
   }
   for (const RuleResult& rule : report.rules()) {
-    RuleResult* const told = cut.add_rules();
-    told->set_rule(rule.rule());
-    told->set_category(rule.category());
-    told->set_state(rule.state());
-    told->set_not_run(rule.not_run());
+    RuleResult* const kept = cut.add_rules();
+    kept->set_rule(rule.rule());
+    kept->set_category(rule.category());
+    kept->set_state(rule.state());
+    kept->set_not_run(rule.not_run());
     for (const Finding& finding : rule.findings()) {
       if (finding.state() != FAIL) continue;
-      Finding* const failing = told->add_findings();
+      Finding* const failing = kept->add_findings();
       failing->set_rule(finding.rule());
       failing->set_state(FAIL);
       *failing->mutable_subjects() = finding.subjects();
@@ -274,6 +274,11 @@ Report ReportForHook(const Report& report) {
 
 FindingValue TextWords(const JobReason& reason) {
   FindingValue words = reason.said();
+  // A text alone is shown with the title of its rule, which costs no bytes of a
+  // verdict.
+  if (!reason.has_said() && !reason.text().empty()) {
+    words.set_words(absl::StrCat(reason.rule(), "/"));
+  }
   words.set_text(reason.text());
   return words;
 }

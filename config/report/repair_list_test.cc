@@ -88,7 +88,7 @@ TEST(RepairListTest, NamesTheOneCommandAndAllThatItPutsInOrder) {
                       Say("first-of", "device-ip-planned, subnet-pairs", 2)))));
 }
 
-TEST(RepairListTest, PutsWhatAPlanMendsOnOneLine) {
+TEST(RepairListTest, PutsWhatAPlanFixesOnOneLine) {
   Report report;
   for (int i = 1; i <= 10; ++i) {
     const std::string host = absl::StrCat("node", i);

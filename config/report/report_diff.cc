@@ -5,7 +5,6 @@
 #include <map>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -43,7 +42,7 @@ struct Seen {
   State state = STATE_UNSPECIFIED;
   const Finding* finding = nullptr;  // The first of the worst; null: none.
   uint64_t texts = 0;                // All of the worst, in any order.
-  bool told = false;
+  bool reported = false;
 };
 
 bool IsWrong(const Seen& seen) {
@@ -163,7 +162,7 @@ class RuleSide {
 };
 
 // True if the rule compares hosts with each other.
-bool LooksAcrossHosts(const RuleResult& rule) {
+bool ComparesHosts(const RuleResult& rule) {
   return rule.category() == "address" || rule.category() == "cluster" ||
          rule.category() == "job";
 }
@@ -176,35 +175,35 @@ class RuleChanges {
 
   void Add(const Place& place, const Seen& before, const Seen& after) {
     // A current failure is more important than a past one.
-    const Finding& told = IsWrong(after) ? *after.finding : *before.finding;
+    const Finding& reported = IsWrong(after) ? *after.finding : *before.finding;
     absl::string_view fix;
     if (IsWrong(after)) fix = after.finding->fix();
     const auto [known, is_new] = by_text_.try_emplace(
-        {before.state, after.state, told.observed(), fix}, changes_.size());
+        {before.state, after.state, reported.observed(), fix}, changes_.size());
     if (is_new) {
       ReportDiff::Change& change = *changes_.Add();
       change.set_rule(rule_);
       change.set_before(before.state);
       change.set_after(after.state);
-      change.set_observed(told.observed());
+      change.set_observed(reported.observed());
       change.set_fix(std::string(fix));
-      AddFinding(told, &change);
+      AddFinding(reported, &change);
     }
     AddSubject(place, &changes_[known->second]);
   }
 
  private:
   // Only adds what its texts are made from.
-  static void AddFinding(const Finding& told, ReportDiff::Change* change) {
-    if (told.finding().empty()) return;
+  static void AddFinding(const Finding& reported, ReportDiff::Change* change) {
+    if (reported.finding().empty()) return;
     Finding& named = *change->mutable_finding();
-    named.set_rule(told.rule());
-    named.set_finding(told.finding());
-    *named.mutable_values() = told.values();
-    if (told.has_expects()) *named.mutable_expects() = told.expects();
-    if (told.has_waiver()) *named.mutable_waiver() = told.waiver();
-    if (told.subjects().empty()) return;
-    *named.add_subjects()->mutable_devices() = told.subjects(0).devices();
+    named.set_rule(reported.rule());
+    named.set_finding(reported.finding());
+    *named.mutable_values() = reported.values();
+    if (reported.has_expects()) *named.mutable_expects() = reported.expects();
+    if (reported.has_waiver()) *named.mutable_waiver() = reported.waiver();
+    if (reported.subjects().empty()) return;
+    *named.add_subjects()->mutable_devices() = reported.subjects(0).devices();
   }
   static void AddSubject(const Place& place, ReportDiff::Change* change) {
     auto* subjects = change->mutable_subjects();
@@ -247,7 +246,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
     for (const Finding& finding : mine.rule()->findings()) {
       const bool whole_is_judged =
           comparable &&
-          (!LooksAcrossHosts(either) ||
+          (!ComparesHosts(either) ||
            absl::c_all_of(finding.subjects(), [&](const Subject& subject) {
              return other.side().Judged(subject.host()) ||
                     !mine.side().Judged(subject.host());
@@ -255,14 +254,14 @@ void DiffRule(const Side& before_side, const Side& after_side,
       ForEachPlace(finding, [&](const Place& place) {
         Seen& own = *mine.Find(place);
         // Only the worst finding about a place counts, and only once.
-        if (own.finding != &finding || own.told) return;
-        own.told = true;
+        if (own.finding != &finding || own.reported) return;
+        own.reported = true;
         Seen here = own;
         if (here.state == SKIPPED) here.state = STATE_UNSPECIFIED;
         Seen there = comparable ? other.At(place) : Seen();
         if (there.state == PASS && !whole_is_judged) there.state = {};
         Seen* const same = comparable ? other.Find(place) : nullptr;
-        if (same != nullptr) same->told = true;
+        if (same != nullptr) same->reported = true;
         const Seen& first = mine_is_before ? here : there;
         const Seen& second = mine_is_before ? there : here;
         if (IsChange(first, second)) folded.Add(place, first, second);

@@ -47,8 +47,8 @@ std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
   // The worst blocks are last and take what they need.
   for (size_t i = blocks.size(); i-- > 0;) {
     const size_t all = blocks[i].findings.size();
-    const size_t room = std::min(kFindingsPerRule, std::max<size_t>(left, 1));
-    shown[i] = verbose ? all : std::min(all, room);
+    const size_t fits = std::min(kFindingsPerRule, std::max<size_t>(left, 1));
+    shown[i] = verbose ? all : std::min(all, fits);
     left -= std::min(left, shown[i]);
   }
   return shown;
@@ -368,8 +368,8 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
   }
   for (const auto& [cause, group] : overview.causes) {
     // A failure's consequence is not printed beside it.
-    const bool is_told = verdict != UNKNOWN && !reasons.empty();
-    if (group.state != verdict || is_told ||
+    const bool is_reported = verdict != UNKNOWN && !reasons.empty();
+    if (group.state != verdict || is_reported ||
         IsOnlyAbout(absent, group.subjects)) {
       continue;
     }

@@ -8,7 +8,6 @@
 #include "config/values/version.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 
@@ -79,9 +78,9 @@ Standing StandingOf(const ApplyReport& report) {
   const Confirmation& confirmation = report.confirmation();
   const bool confirmed = report.outcome() == ApplyReport::SUCCEEDED &&
                          confirmation.state() == Confirmation::CONFIRMED;
-  return !confirmed                      ? Standing()
-         : confirmation.untold().empty() ? Standing::kConfirmed
-                                         : Standing::kNotConfirmedEverywhere;
+  return !confirmed                       ? Standing()
+         : confirmation.pending().empty() ? Standing::kConfirmed
+                                          : Standing::kNotConfirmedEverywhere;
 }
 
 std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome) {
@@ -97,11 +96,11 @@ std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome) {
 }
 
 FindingValue ConfirmedWords(const Confirmation& confirmation) {
-  return Worded(confirmation.untold().empty()     ? "apply-confirmed"
+  return Worded(confirmation.pending().empty()    ? "apply-confirmed"
                 : confirmation.deadlines_passed() ? "apply-confirmed-reverts"
-                                                  : "apply-confirmed-untold",
+                                                  : "apply-confirmed-partly",
                 ActorName(confirmation.confirmed_by()),
-                HostsText(confirmation.untold(), 60));
+                HostsText(confirmation.pending(), 60));
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

@@ -38,7 +38,7 @@ std::vector<absl::string_view> RuleNames() {
 
 namespace {
 
-std::vector<std::string> MendersOf(const Rule& rule) {
+std::vector<std::string> FixesOf(const Rule& rule) {
   return absl::StrSplit(rule.fixed_by, '/', absl::SkipEmpty());
 }
 
@@ -47,7 +47,7 @@ std::vector<std::string> MendersOf(const Rule& rule) {
 std::vector<std::string> StepWords() {
   std::set<std::string> words;
   for (const Rule& rule : RuleCatalogue()) {
-    for (const std::string& name : MendersOf(rule)) {
+    for (const std::string& name : FixesOf(rule)) {
       // A kernel parameter has no row.
       const Setting* const row = FindSetting(name);
       words.insert({ChangeKindName(row == nullptr ? CHANGE_SYSCTL : row->kind),
@@ -70,7 +70,7 @@ absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words) {
     } else if (const auto kind = ParseChangeKind(word)) {
       selection.kinds.insert(*kind);
     } else {
-      for (std::string& name : MendersOf(*FindRule(word))) {
+      for (std::string& name : FixesOf(*FindRule(word))) {
         selection.settings.insert(std::move(name));
       }
     }

@@ -195,7 +195,7 @@ TEST(RuleTest, HoldsAloneOnlyWhereOneHostCanTell) {
   EXPECT_EQ(FindRule("optics")->english.with_controller, "allow");
 }
 
-TEST(SelectStepsTest, TakesKindsAndRulesThatStepsMend) {
+TEST(SelectStepsTest, TakesKindsAndRulesThatStepsFix) {
   const auto selection =
       SelectSteps({"firewall", "gateway", "listen-backlog", "hccn-conf"});
   ASSERT_TRUE(selection.ok()) << selection.status();

@@ -47,7 +47,7 @@ FirstStarts FindFirstStarts(const ClusterView& view) {
   };
   for (const HostView& host : view.hosts()) {
     ForEachDrift(host.facts->drift().value().drifts(), add);
-    ForEachDrift(host.facts->drift().value().untold(), add);
+    ForEachDrift(host.facts->drift().value().unknown(), add);
   }
   return starts;
 }
@@ -182,7 +182,7 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
           report.Named("drifted", WhyWords(group), AppliedWords(group),
                        ApplyWords(drift, starts), IdWord(drift.apply_id())));
     }
-    for (const Group& group : Grouped(fact.value().untold())) {
+    for (const Group& group : Grouped(fact.value().unknown())) {
       const AppliedDrift& drift = *group.front();
       report.Add(host, DevicesOf(drift),
                  report.Named("unreadable", WhyWords(group),

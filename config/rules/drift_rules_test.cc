@@ -21,12 +21,10 @@ std::string ByAlice() { return Apply() + ", id=0123456789abcdef"; }
 
 AppliedDrift Drift(const std::string& change, const std::string& why,
                    const std::string& to) {
-  AppliedDrift drift;
-  drift.set_apply_id("0123456789abcdef");
-  drift.set_step(1);
+  auto drift = FromText<AppliedDrift>(
+      "apply_id: '0123456789abcdef' step: 1 applied_by: 'alice'");
   drift.set_change(change);
   drift.set_why(why);
-  drift.set_applied_by("alice");
   drift.set_applied_at_ms(kApplied);
   drift.set_to(to);
   return drift;
@@ -71,10 +69,9 @@ std::vector<AppliedDrift> FirewallDrift(const std::vector<uint32_t>& last) {
     drifts.push_back(Drift("firewalld: let in",
                            "firewalld: active is no, applied was yes", "yes"));
     FirewallRule& rule = *drifts.back().mutable_opened();
-    rule.set_program(FIREWALLD);
-    rule.mutable_port()->set_first_port(22);
+    MergeText("program: FIREWALLD port {first_port: 22 protocol: 'tcp'}",
+              &rule);
     rule.mutable_port()->set_last_port(port);
-    rule.mutable_port()->set_protocol("tcp");
     rule.mutable_port()->set_source(absl::StrCat("10.0.0.", drifts.size()));
   }
   return drifts;
@@ -100,10 +97,10 @@ TEST(CheckDriftTest, NamesTheRulesOfAFirewallAsTheirStepsDo) {
 
 TEST(CheckDriftTest, SaysOfEachRuleOfAFirewallWhyItIsGone) {
   std::vector<AppliedDrift> drifts = FirewallDrift({22, 22});
-  drifts[0].set_why("firewalld: lets in lacks a");
-  drifts[1].set_why("firewalld: lets in permanently lacks b");
+  drifts[0].set_why("firewalld: allowed lacks a");
+  drifts[1].set_why("firewalld: allowed permanently lacks b");
   EXPECT_EQ(Brief(Check(drifts).findings(0)),
-            "drifted why=firewalld: lets in lacks a; firewalld: lets in "
+            "drifted why=firewalld: allowed lacks a; firewalld: allowed "
             "permanently lacks b, applied=firewalld: 22/tcp from 10.0.0.1, "
             "22/tcp from 10.0.0.2 allowed, " +
                 ByAlice());
@@ -156,9 +153,9 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
 
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
   TestCluster cluster;
-  AppliedDrift untold = GatewayDrift(3);
-  untold.set_now("unknown");
-  *DriftsOf(&cluster, 1)->add_untold() = untold;
+  AppliedDrift unknown = GatewayDrift(3);
+  unknown.set_now("unknown");
+  *DriftsOf(&cluster, 1)->add_unknown() = unknown;
   EXPECT_THAT(cluster.Check("drift"),
               Finds("UNKNOWN server1:3 unreadable why=gateway is unknown, "
                     "applied was 10.0.0.254, " +

@@ -44,7 +44,7 @@ TestCluster FirewalldCluster() {
   return cluster;
 }
 
-// What ufw's finding is about: ports that are shut, needed ports, and the fix.
+// The brief of ufw's finding: shut ports, needed ports, and the fix.
 std::string UfwIsShut(const std::string& shut, const std::string& ports,
                       const std::string& perhaps = "") {
   const std::string range = absl::StrReplaceAll(ports, {{"-", ":"}});
@@ -350,25 +350,25 @@ TestCluster ZonesCluster() {
   return cluster;
 }
 
-void LetIn(AllowedFact* fact) { AddPort(1, 65535, "", "", fact); }
+void AllowAll(AllowedFact* fact) { AddPort(1, 65535, "", "", fact); }
 
 TEST(CheckFirewalldZonesTest, DockersZoneIsNoneOfTheHostsAddress) {
   TestCluster cluster = ZonesCluster();
   FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
-  LetIn(firewalld->mutable_allowed());
-  LetIn(firewalld->mutable_allowed_permanently());
+  AllowAll(firewalld->mutable_allowed());
+  AllowAll(firewalld->mutable_allowed_permanently());
   EXPECT_EQ(cluster.Check("firewall").state(), PASS)
       << Lines(cluster.Check("firewall"));
   // Docker's zone does not open ports of the host's address.
   firewalld->mutable_allowed()->mutable_value()->clear_ports();
-  LetIn(firewalld->mutable_other_zones()
-            ->mutable_value()
-            ->mutable_zones(0)
-            ->mutable_allowed());
+  AllowAll(firewalld->mutable_other_zones()
+               ->mutable_value()
+               ->mutable_zones(0)
+               ->mutable_allowed());
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
 }
 
-TEST(CheckFirewalldZonesTest, ZoneOfTheHostsInterfaceIsJudgedAndMended) {
+TEST(CheckFirewalldZonesTest, ZoneOfTheHostsInterfaceIsJudgedAndFixed) {
   TestCluster cluster = ZonesCluster();
   FirewallZone* const zone = cluster.facts[0]
                                  .mutable_firewalld()
@@ -384,15 +384,15 @@ TEST(CheckFirewalldZonesTest, ZoneOfTheHostsInterfaceIsJudgedAndMended) {
             "172.16.0.2, ports=60000-60031, fix=" +
                 FirewalldFix("--zone='in'\\''ternal' ") +
                 " && firewall-cmd --reload");
-  LetIn(zone->mutable_allowed());
+  AllowAll(zone->mutable_allowed());
   EXPECT_EQ(cluster.Check("firewall").state(), WARN);
-  LetIn(zone->mutable_allowed_permanently());
+  AllowAll(zone->mutable_allowed_permanently());
   EXPECT_EQ(cluster.Check("firewall").state(), PASS);
 }
 
 TEST(CheckFirewalldZonesTest, AddressOnNoInterfaceIsUnknown) {
   TestCluster cluster = ZonesCluster();
-  LetIn(cluster.facts[0].mutable_firewalld()->mutable_allowed());
+  AllowAll(cluster.facts[0].mutable_firewalld()->mutable_allowed());
   cluster.facts[0].mutable_interfaces()->mutable_value()->clear_interfaces();
   EXPECT_THAT(cluster.Check("firewall"),
               IsUnknown("zone-unclear address=172.16.0.1"));
@@ -411,8 +411,8 @@ TEST(CheckFirewalldZonesTest, SourcesOfOtherZonesCountByThePeersInThem) {
   const auto check = [](const char* source, bool stored = false) {
     TestCluster cluster = FirewalldCluster();
     FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
-    LetIn(firewalld->mutable_allowed());
-    LetIn(firewalld->mutable_allowed_permanently());
+    AllowAll(firewalld->mutable_allowed());
+    AllowAll(firewalld->mutable_allowed_permanently());
     AllowedFact* const fact = stored ? firewalld->mutable_allowed_permanently()
                                      : firewalld->mutable_allowed();
     fact->mutable_value()->add_other_sources(source);

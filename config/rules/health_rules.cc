@@ -59,7 +59,7 @@ class Question {
       : what_(what), unknown_(unknown), report_(report) {}
 
   template <typename Fact>
-  bool Told(const DeviceView& device, const Fact& fact) {
+  bool Reported(const DeviceView& device, const Fact& fact) {
     if (IsKnown(fact)) return true;
     const Missing* const missing = MissingOf(fact);
     if (MayLack(missing)) {
@@ -170,7 +170,7 @@ std::optional<bool> IsInside(absl::string_view version,
 }
 
 // A later one counts for more.
-enum class Answer { kNotTold, kNotKnown, kTold };
+enum class Answer { kNotReported, kNotKnown, kReported };
 
 // Results by firmware and intervals: nearly all hosts have the same.
 using Compared = std::map<std::pair<absl::string_view, absl::string_view>,
@@ -183,7 +183,7 @@ Answer JudgeFirmware(const HostView& host, Compared* compared,
   for (const auto& [what, fact] :
        {std::pair("firmware", &versions.firmware()),
         std::pair("firmware of the driver", &versions.firmware_of_driver())}) {
-    if (MayLack(MissingOf(*fact))) return Answer::kNotTold;
+    if (MayLack(MissingOf(*fact))) return Answer::kNotReported;
     if (!report.Knows(host, what, *fact)) return Answer::kNotKnown;
   }
   const std::string& firmware = versions.firmware().value();
@@ -191,29 +191,29 @@ Answer JudgeFirmware(const HostView& host, Compared* compared,
   const auto [found, is_new] = compared->try_emplace({firmware, intervals});
   if (is_new) found->second = IsInside(firmware, intervals);
   const std::optional<bool>& inside = found->second;
-  if (!inside.has_value()) return Answer::kNotTold;
+  if (!inside.has_value()) return Answer::kNotReported;
   if (!*inside) {
     report.Add(host, "outside", PrintableText(firmware),
                PrintableText(intervals),
                PrintableText(versions.driver().value()));
   }
-  return Answer::kTold;
+  return Answer::kReported;
 }
 
 // Judges by npu-smi's answers about the host's devices.
 Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
-  Answer answer = Answer::kNotTold;
+  Answer answer = Answer::kNotReported;
   for (const DeviceView& device : host.devices) {
     const TextFact& fact = device.facts->compatibility();
     const Missing* const missing = MissingOf(fact);
     if (!IsKnown(fact) && !MayLack(missing)) {
-      report.Add(device, "not-told", Term("compatibility"),
+      report.Add(device, "no-value", Term("compatibility"),
                  MissingWords(missing), LearnWords(missing));
       answer = std::max(answer, Answer::kNotKnown);
     }
     const absl::string_view word = fact.value();
     if (word == "NOK") report.Add(device, "nok");
-    if (word == "NOK" || word == "OK") answer = Answer::kTold;
+    if (word == "NOK" || word == "OK") answer = Answer::kReported;
   }
   return answer;
 }
@@ -415,13 +415,13 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
   Question memory("memory errors", "not-known", report);
   report.ForEachDevice([&](const DeviceView& device) {
     const MemoryErrorsFact& errors = device.facts->memory_errors();
-    const bool told = health.Told(device, device.facts->health());
-    if (told) {
+    const bool reported = health.Reported(device, device.facts->health());
+    if (reported) {
       report.Judged(device);
       JudgeHealth(device, device.facts->health().value(), report);
     }
     // If neither fact is known, only one is reported.
-    if (IsKnown(errors) || (told && memory.Told(device, errors))) {
+    if (IsKnown(errors) || (reported && memory.Reported(device, errors))) {
       JudgeMemory(device, errors.value(), report);
     }
   });
@@ -431,10 +431,10 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
 
 // Warns: only the driver knows the owner of memory.
 void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
-  Question memory("memory in use", "not-told", report);
+  Question memory("memory in use", "no-value", report);
   report.ForEachDevice([&](const DeviceView& device) {
     const DeviceMemoryFact& fact = device.facts->memory();
-    if (!memory.Told(device, fact)) return;
+    if (!memory.Reported(device, fact)) return;
     const NpuProcessesFact& processes = device.host->facts->npu_processes();
     const DeviceMemory& use = fact.value();
     const bool has_process =
@@ -453,27 +453,27 @@ void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
 }
 
 void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
-  size_t untold = 0;
+  size_t not_reported = 0;
   Compared compared;
   for (const HostView& host : view.hosts()) {
     const Answer answer = std::max(JudgeFirmware(host, &compared, report),
                                    JudgeCompatibility(host, report));
-    if (answer == Answer::kTold) report.Judged(host);
-    if (answer == Answer::kNotTold) ++untold;
+    if (answer == Answer::kReported) report.Judged(host);
+    if (answer == Answer::kNotReported) ++not_reported;
   }
-  if (untold == 0) return;
+  if (not_reported == 0) return;
   report.SkipFor("no-firmware-range");
-  report.Note("no-firmware-range-on", Counted(untold, "host"));
+  report.Note("no-firmware-range-on", Counted(not_reported, "host"));
 }
 
 void CheckHccs(const ClusterView& view, RuleReport& report) {
   // A healthy cluster has no differences, and skips the counting.
   std::map<uint32_t, const HccsLinks*> first_of;
   bool differ = false;
-  Question question("HCCS", "not-told", report);
+  Question question("HCCS", "no-value", report);
   report.ForEachDevice([&](const DeviceView& device) {
     const HccsFact& fact = device.facts->hccs();
-    if (!question.Told(device, fact)) return;
+    if (!question.Reported(device, fact)) return;
     report.Judged(device);
     if (!fact.value().ok()) report.Add(device, "nok");
     const HccsLinks* const first =
@@ -490,12 +490,12 @@ void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
   if (!view.profile().in_super_pod) {
     return report.SkipFor("no-such-rule", Term(view.profile().title));
   }
-  Question nics("virtual NIC", "not-told", report);
-  Question places("place in the super pod", "not-told", report);
+  Question nics("virtual NIC", "no-value", report);
+  Question places("place in the super pod", "no-value", report);
   NicOwners owners;
   report.ForEachDevice([&](const DeviceView& device) {
     const bool has_nic = JudgeNic(device, &nics, &owners, report);
-    const bool has_place = places.Told(device, device.facts->super_pod());
+    const bool has_place = places.Reported(device, device.facts->super_pod());
     if (has_nic || has_place) report.Judged(device);
   });
   AddSharedNics(owners, report);

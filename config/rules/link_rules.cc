@@ -32,7 +32,7 @@ bool Tells(const DeviceView& device, absl::string_view what,
   // The tool may refuse for that alone: "Execute failed: Link status is down."
   if (why == Missing::TOOL_FAILED && !device.dead && device.link.has_value() &&
       *device.link == LinkFact::DOWN) {
-    report.AddSkipped(device, Worded("not-told-link-down", Term(what)), "link");
+    report.AddSkipped(device, Worded("not-read-link-down", Term(what)), "link");
     return false;
   }
   return report.Knows(device, what, reading);

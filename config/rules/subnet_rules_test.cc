@@ -439,7 +439,7 @@ TEST(CheckSubnetSuperpodTest, APlaceThatNpuSmiFailedToTellIsUnknown) {
   SetMissing(Missing::TIMED_OUT, "10s",
              cluster.device(1, 3).mutable_super_pod());
   EXPECT_THAT(cluster.Check("subnet-superpod"),
-              Finds("UNKNOWN server1:3 not-told what=place in the super pod, "
+              Finds("UNKNOWN server1:3 no-value what=place in the super pod, "
                     "reason=timed out: 10s, how-to-learn=" +
                     Say("learn-timed-out")));
 }

@@ -393,12 +393,12 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
 
 // Compares device i of all hosts with a known speed, which needs a link.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
-  size_t untold = 0;
+  size_t unread = 0;
   FindingValue why;
   report.ForEachDevice([&](const DeviceView& device) {
     const Missing* missing = device.speed.missing;
     if (missing != nullptr && missing->reason() == Missing::NOT_SUPPORTED) {
-      if (untold++ == 0) why = MissingWords(missing);
+      if (unread++ == 0) why = MissingWords(missing);
     } else if (!device.speed.has_value() && device.link == LinkFact::DOWN) {
       report.AddSkipped(device, "the link is DOWN", "link");
     } else if (report.Knows(device, "speed", device.speed)) {
@@ -406,8 +406,8 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
     }
   });
   JudgeRails(view, "speed in Mb/s", &DeviceView::speed, report);
-  if (untold == 0) return;
-  report.Note("no-speed-from", Counted(untold, "device"), why);
+  if (unread == 0) return;
+  report.Note("no-speed-from", Counted(unread, "device"), why);
   report.SkipFor("skipped-since", why);
 }
 
@@ -437,18 +437,18 @@ void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
   const auto text_of = [](const std::set<std::string>& roots) {
     return PrintableText(absl::StrJoin(roots, " "), kMaxRootsBytes);
   };
-  const RootsFact::Roots* told = nullptr;
+  const RootsFact::Roots* sent = nullptr;
   Ballot<std::set<std::string>> votes;
   for (const HostView& host : view.hosts()) {
     if (!report.Knows(host, "CA roots", host.facts->roots())) continue;
     ++votes[set_of(host.facts->roots().value())].live;
     if (host.facts->has_controller_roots()) {
-      told = &host.facts->controller_roots();
+      sent = &host.facts->controller_roots();
     }
   }
-  if (votes.empty() || (told == nullptr && !HasTwoHosts(view, report))) return;
+  if (votes.empty() || (sent == nullptr && !HasTwoHosts(view, report))) return;
   const auto right =
-      told != nullptr ? std::make_optional(set_of(*told)) : Majority(votes);
+      sent != nullptr ? std::make_optional(set_of(*sent)) : Majority(votes);
   for (const HostView& host : view.hosts()) {
     if (!IsKnown(host.facts->roots())) continue;
     report.Judged(host);
@@ -460,10 +460,10 @@ void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
     } else if (own != *right) {
       report.Add(host, absl::c_includes(*right, own) ? "less" : "more",
                  text_of(own), text_of(*right),
-                 Term(told != nullptr ? "the controller" : "most hosts"));
-    } else if (told != nullptr && roots.bundle() != told->bundle() &&
+                 Term(sent != nullptr ? "the controller" : "most hosts"));
+    } else if (sent != nullptr && roots.bundle() != sent->bundle() &&
                roots.bundle() > 0) {  // 0: by hand.
-      report.Add(host, "other-bundle", roots.bundle(), told->bundle());
+      report.Add(host, "other-bundle", roots.bundle(), sent->bundle());
     }
   }
 }

@@ -126,9 +126,9 @@ class Reader {
       by_name[groups_.servers[s].host] = s;
     }
     ids_by_server_.resize(groups_.servers.size());
-    size_t room = kMaxServers;
+    size_t names_left = kMaxServers;
     for (const YamlEntry& entry : value.node()->entries) {
-      const auto hosts = ExpandHostlist(entry.key, room);
+      const auto hosts = ExpandHostlist(entry.key, names_left);
       const std::vector<uint32_t> ids = ReadIdList(value.Inner(
           entry.value, Worded("spec-of", value.subject(), entry.key)));
       if (!hosts.ok()) {
@@ -136,7 +136,7 @@ class Reader {
                        MessageWords(hosts.status()));
         continue;
       }
-      room -= hosts->size();
+      names_left -= hosts->size();
       for (const std::string& host : *hosts) {
         const auto found = by_name.find(host);
         if (found == by_name.end()) {

@@ -246,7 +246,7 @@ TEST(ReadDevicePlanTest, RefusesWhatIsNoPlan) {
       {"rails: [{device: 0-7, subnet: 10.0.0.0/8, host: 1/n}]\n",
        Tells("value-formula-zero", "1/n")},
   };
-  ExpectTold(A2, kRefused);
+  ExpectEach(A2, kRefused);
 }
 
 TEST(ReadDevicePlanTest, RefusesWhatDoesNotFitItsRail) {
@@ -306,7 +306,7 @@ TEST(ReadDevicePlanTest, RefusesWhatDoesNotFitItsRail) {
       {"detect_address: peer(n)", Tells("msg-spec-peer", "\"peer(n)\"")},
       {"detect_address: peer(x, d)", Tells("value-formula-has", "x", "x")},
   };
-  ExpectTold(beside_rail, kRefused);
+  ExpectEach(beside_rail, kRefused);
   EXPECT_EQ(A2(absl::StrCat(kRail, "netmask: 255.255.255.0\n")),
             absl::OkStatus());
   EXPECT_EQ(
@@ -342,7 +342,7 @@ TEST(ReadDevicePlanTest, SaysNothingElse) {
        Tells("f:1:31: ", "devices.rails[0].subnet", "value-subnet-prefix", "x",
              "1-30")},
   };
-  ExpectToldAlone(A2, kRefused);
+  ExpectEachAlone(A2, kRefused);
 }
 
 TEST(ReadDevicePlanTest, WantsOneAddressPerDevice) {
@@ -385,7 +385,7 @@ TEST(ReadDevicePlanTest, ProductsWithoutFixedIdsMustNameThem) {
       {absl::StrCat("ids: {n0: 0-7}\n", kRail),
        Tells("msg-spec-no-ids-for", "devices.ids", "n1")},
   };
-  ExpectTold(of_card, kRefused);
+  ExpectEach(of_card, kRefused);
   // Without a product the lists are still looked at.
   EXPECT_THAT(
       MessageLines(

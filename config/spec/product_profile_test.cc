@@ -106,7 +106,7 @@ TEST(ProductProfileTest, UnknownNamesAreNotFoundAndNameTheNearest) {
   const struct {
     const char* product;
     const char* mode;
-    Telling told;
+    Telling error;
   } kUnknown[] = {
       {"atlas-A33", "",
        Tells("msg-spec-product", "atlas-A33",
@@ -122,7 +122,7 @@ TEST(ProductProfileTest, UnknownNamesAreNotFoundAndNameTheNearest) {
     const absl::Status status =
         FindProductProfile(unknown.product, unknown.mode).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-    EXPECT_THAT(status, unknown.told);
+    EXPECT_THAT(status, unknown.error);
   }
 }
 

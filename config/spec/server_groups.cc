@@ -21,11 +21,11 @@ constexpr size_t kMaxCandidates = 1000;
 
 // The names of one `hosts`, which is a hostlist or a list of them.
 std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
-                                                  size_t room) {
+                                                  size_t names_left) {
   std::vector<std::string> hosts;
   for (const YamlValue& text : value.Items()) {
     const auto names = text.Parsed([&](const std::string& list) {
-      return ExpandHostlist(list, room - hosts.size());
+      return ExpandHostlist(list, names_left - hosts.size());
     });
     if (!names.has_value()) return std::nullopt;
     hosts.insert(hosts.end(), names->begin(), names->end());

@@ -74,7 +74,7 @@ TEST(ReadServerGroupsTest, NamesWhatIsWrong) {
       {"- hosts: a\n  address: 127.0.0.1\n", Tells("value-loopback")},
       {"- hosts: a\n  address: 255.255.255.255\n", Tells("value-class-e")},
   };
-  ExpectTold(WrongIn, kRefused);
+  ExpectEach(WrongIn, kRefused);
 }
 
 TEST(ReadServerGroupsTest, SaysNothingElse) {
@@ -89,7 +89,7 @@ TEST(ReadServerGroupsTest, SaysNothingElse) {
        Tells("f:2:12: ", "n1", "value-address-outside",
              "223.255.255.250 + 2147483648*n")},
   };
-  ExpectToldAlone(WrongIn, kRefused);
+  ExpectEachAlone(WrongIn, kRefused);
   // An absent section is for the caller.
   Mistakes mistakes("f");
   const ServerGroups groups = ReadServerGroups(nullptr, &mistakes);

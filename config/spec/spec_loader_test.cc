@@ -168,7 +168,7 @@ TEST(LoadSpecTest, RefusesWhatIsNoSpecAtAll) {
        Tells("f:9:7: ", "msg-spec-mode", "apm", "atlas-training", "smp, amp",
              "did-you-mean", "amp")},
   };
-  ExpectToldAlone(Wrong, kRefused);
+  ExpectEachAlone(Wrong, kRefused);
   // Names every missing key and cluster names fit into certificates.
   EXPECT_THAT(MessageLines(Wrong("firewall: ignore\n")),
               ElementsAre(Tells("f:1:1: ", "msg-spec-missing", "version"),
@@ -259,7 +259,7 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
       {"enforce: {sysctl: yes}", Tells("enforce.sysctl", "spec-true-or-false")},
       {"enforce: [sysctl]", Tells("enforce", "spec-mapping-with")},
   };
-  ExpectToldAlone(WrongLine, kRefused);
+  ExpectEachAlone(WrongLine, kRefused);
 }
 
 TEST(LoadSpecTest, PortCountFollowsTheCannVersion) {
@@ -476,7 +476,7 @@ TEST(SpecToYamlTest, EveryExampleComesBackTheSame) {
         Load(ReadRunfile(std::string("tests/testdata/spec/cluster/") + name));
     EXPECT_EQ(Again(spec).DebugString(), spec.DebugString()) << name;
   }
-  // What keeps RoCE from losing packets comes back the same.
+  // The settings of lossless RoCE come back the same.
   const ClusterSpec spec =
       Load(File("hccl: {rdma_tc: 132, rdma_sl: 4}\n"
                 "lossless: {pfc: \"0,0,0,0,1,0,0,0\", dscp_to_tc: \"33:1\", "
@@ -566,7 +566,7 @@ devices: {rails: 5}
 mut: 1
 )")
                                  .status();
-  for (const Telling& told :
+  for (const Telling& error :
        {Tells("c.yaml:6:1: ", "msg-spec-key-twice", "\"hccl\"", "4:1"),
         Tells("c.yaml:7:14: ", "hccl.base_port", "\"7\""),
         Tells("c.yaml:8:3: ", "msg-spec-unknown-key", "\"base_prot\""),
@@ -577,7 +577,7 @@ mut: 1
               "10.0.0.1000"),
         Tells("c.yaml:17:18: ", "devices.rails"),
         Tells("c.yaml:18:1: ", "msg-spec-unknown-key", "\"mut\"")}) {
-    EXPECT_THAT(wrong, told);
+    EXPECT_THAT(wrong, error);
   }
   // Each is named once, even if read two or three times.
   const std::vector<FindingValue> lines = MessageLines(wrong);

@@ -70,7 +70,7 @@ TEST(ParseYamlTest, KnowsWhereEverythingStands) {
 TEST(ParseYamlTest, RefusesWhatOtherReadersTakeForSomethingElse) {
   const struct {
     absl::string_view text;
-    Telling told;
+    Telling error;
   } kWrong[] = {
       {"", Tells("f:1:1: ", "msg-spec-file-empty")},
       {"# only a comment\n", Tells("f:1:1: ", "msg-spec-file-empty")},
@@ -85,7 +85,7 @@ TEST(ParseYamlTest, RefusesWhatOtherReadersTakeForSomethingElse) {
       {"a: @x\n", Tells("f:1:4: ", "msg-spec-not-yaml")},
   };
   for (const auto& wrong : kWrong) {
-    EXPECT_THAT(Wrong(wrong.text), ElementsAre(wrong.told)) << wrong.text;
+    EXPECT_THAT(Wrong(wrong.text), ElementsAre(wrong.error)) << wrong.text;
   }
   // Keys that stand twice are all reported.
   EXPECT_THAT(

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 // The message of that row with these values.
 template <typename... Values>
-std::string Told(absl::string_view row, const Values&... values) {
+std::string Text(absl::string_view row, const Values&... values) {
   return std::string(WrongValue(row, values...).message());
 }
 
@@ -55,7 +55,7 @@ TEST(AddressPatternTest, ListsBracketsInTheOrderWritten) {
   EXPECT_EQ(Addresses("10.[1,0].0.[7-9/2]"),
             "10.1.0.7 10.1.0.9 10.0.0.7 10.0.0.9");
   EXPECT_EQ(Addresses("10.0.[1,1].1"), "10.0.1.1 10.0.1.1");
-  // Counts on with a formula and tells whether it counts on.
+  // Counts on with a formula and says whether it counts on.
   EXPECT_EQ(Addresses("10.1.0.1 + n", Server(0)), "10.1.0.1");
   EXPECT_EQ(Addresses("10.1.0.1 + n", Server(1151)), "10.1.4.128");
   EXPECT_EQ(Addresses("10.1.[0-1].1+10*n", Server(2)), "10.1.0.21 10.1.1.21");
@@ -65,13 +65,13 @@ TEST(AddressPatternTest, ListsBracketsInTheOrderWritten) {
   // Refuses what leaves IPv4.
   for (const char* text : {"255.255.255.255 + n", "0.0.0.0 + -1",
                            "10.0.0.1 + 9223372036854775807"}) {
-    EXPECT_EQ(Addresses(text, Server(1)), Told("value-address-outside", text));
+    EXPECT_EQ(Addresses(text, Server(1)), Text("value-address-outside", text));
   }
   EXPECT_THAT(Addresses("10.0.0.1 + n/0"), HasSubstr("divides by zero"));
 }
 
 TEST(AddressPatternTest, RefusesWhatIsNoAddress) {
-  EXPECT_EQ(Addresses("10.20.0.300"), Told("value-ipv4", "10.20.0.300"));
+  EXPECT_EQ(Addresses("10.20.0.300"), Text("value-ipv4", "10.20.0.300"));
   for (absl::string_view text :
        {"", "10.0.0", "10.0.0.0.1", "a.b.c.d", "10.0.0.01", "10..0.1",
         "10.0.0.1-3", "10.0.0.1,10.0.0.2", "::1", "10.0.0.1 0"}) {
@@ -108,16 +108,16 @@ TEST(ParseSubnetsTest, ListsAndCountsInSubnetsAndRefusesWhatIsNoSubnet) {
   for (absl::string_view text :
        {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/0", "10.0.0.0/31", "10.0.0.0/x",
         "10.0.0.0/+8", "10.0.0.0/24/"}) {
-    EXPECT_EQ(Subnets(text), Told("value-subnet-prefix", text, "1-30"));
+    EXPECT_EQ(Subnets(text), Text("value-subnet-prefix", text, "1-30"));
   }
   EXPECT_EQ(Subnets("10.0.0.[0-1]/24"),
-            Told("value-subnet-host-bits", "10.0.0.[0-1]/24", "10.0.0.0/24"));
+            Text("value-subnet-host-bits", "10.0.0.[0-1]/24", "10.0.0.0/24"));
   EXPECT_THAT(Subnets("10.0.300.0/24"), HasSubstr("is over 255"));
   EXPECT_THAT(Subnets("10.0.0.0/24 + x"), HasSubstr("formula"));
   // Refuses what leaves IPv4.
   for (const char* text : {"255.255.255.0/24 + 1", "128.0.0.0/1 + 4294967295",
                            "10.0.0.0/24 + -4294967296"}) {
-    EXPECT_EQ(Subnets(text), Told("value-subnet-outside", text));
+    EXPECT_EQ(Subnets(text), Text("value-subnet-outside", text));
   }
 }
 
@@ -181,7 +181,7 @@ TEST(FormulaTest, FollowsTheUsualPrecedence) {
   EXPECT_EQ(Value("1 + 8*n + d", inputs), "30");
   EXPECT_EQ(Value("(n+1) % servers", inputs), "0");
   EXPECT_EQ(Value("100*g + i", inputs), "201");
-  // Empty formula object is zero and refuses what is no formula.
+  // An empty formula is zero; refuses input that is not a formula.
   EXPECT_EQ(*Formula().Evaluate({}), 0);
   for (absl::string_view text :
        {"x", "n n", "1 2", "2^3", "nd", "n1", "1.5", "N", "server", "1 +* 2",
@@ -193,7 +193,7 @@ TEST(FormulaTest, FollowsTheUsualPrecedence) {
     EXPECT_THAT(Value(text), HasSubstr("ends early")) << text;
   }
   EXPECT_THAT(Value("(1+2"), HasSubstr("open parenthesis"));
-  EXPECT_EQ(Value("1/n"), Told("value-formula-zero", "1/n"));
+  EXPECT_EQ(Value("1/n"), Text("value-formula-zero", "1/n"));
   EXPECT_THAT(Value("1 % (n-n)"), HasSubstr("divides by zero"));
 }
 

@@ -55,11 +55,11 @@ std::vector<std::string> WithNumbers(const std::vector<std::string>& names,
   return longer;
 }
 
-// Every combination, the last bracket counting fastest; at most `room`.
+// Every combination, the last bracket counting fastest; at most `names_left`.
 absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
-                                                    size_t room,
+                                                    size_t names_left,
                                                     size_t max_names) {
-  if (room == 0) return TooMany(item, max_names);
+  if (names_left == 0) return TooMany(item, max_names);
   std::vector<std::string> names = {""};
   absl::string_view rest = item;
   while (!rest.empty()) {
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
     uint64_t numbers = 0;
     for (const NumberRange& range : *ranges) {
       numbers += range.size();
-      if (numbers > room / names.size()) return TooMany(item, max_names);
+      if (numbers > names_left / names.size()) return TooMany(item, max_names);
     }
     names = WithNumbers(names, *ranges);
     rest.remove_prefix(close + 1);
@@ -206,14 +206,14 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
                                                         size_t max_names) {
   std::vector<std::string> names;
   absl::flat_hash_set<std::string> seen;
-  size_t room = max_names;
+  size_t names_left = max_names;
   for (absl::string_view item : SplitItems(text)) {
     if (item.empty()) {
       return WrongValue("value-hosts-empty", text);
     }
     ASSIGN_OR_RETURN(std::vector<std::string> of_item,
-                     ExpandItem(item, room, max_names));
-    room -= of_item.size();
+                     ExpandItem(item, names_left, max_names));
+    names_left -= of_item.size();
     for (std::string& name : of_item) {
       if (!IsHostName(name)) {
         return WrongValue("value-host-name", name);

@@ -16,7 +16,7 @@ using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::SizeIs;
 
 // The message of that row with these values.
 template <typename... Values>
-std::string Told(absl::string_view row, const Values&... values) {
+std::string Text(absl::string_view row, const Values&... values) {
   return std::string(WrongValue(row, values...).message());
 }
 
@@ -46,7 +46,7 @@ TEST(ExpandHostlistTest, ExpandsRangesAndListsAndKeepsZeroPadding) {
   EXPECT_EQ(Expanded("rack[1-2]n[01-02].lab"),
             "rack1n01.lab rack1n02.lab rack2n01.lab rack2n02.lab");
   // Keeps the order and drops duplicates and refuses empty names.
-  EXPECT_EQ(Expanded("b,a,node[2-1"), Told("value-hosts-open", "node[2-1"));
+  EXPECT_EQ(Expanded("b,a,node[2-1"), Text("value-hosts-open", "node[2-1"));
   EXPECT_EQ(Expanded("b,a,b,n[2,1,2]"), "b a n2 n1");
   for (absl::string_view text : {"", ",", "a,", ",a", "a,,b"}) {
     EXPECT_THAT(Expanded(text), HasSubstr("empty name")) << text;
@@ -70,7 +70,7 @@ TEST(ExpandHostlistTest, RefusesMalformedBracketsAndRefusesWhatNoHostIsCalled) {
   // Bounds the number of names before making them.
   EXPECT_THAT(Expanded("n[0-999999999999999999]"), HasSubstr("too long"));
   const char kFour[] = "n[0-99999]a[0-99999]b[0-99999]c[0-99999]";
-  EXPECT_EQ(Expanded(kFour), Told("value-hosts-too-many", kFour, 1048576));
+  EXPECT_EQ(Expanded(kFour), Text("value-hosts-too-many", kFour, 1048576));
   EXPECT_TRUE(ExpandHostlist("n[0-9]", 10).ok());
   EXPECT_FALSE(ExpandHostlist("n[0-10]", 10).ok());
   EXPECT_FALSE(ExpandHostlist("n[0-4],m[0-5]", 10).ok());
@@ -110,7 +110,7 @@ TEST(FoldHostlistTest, FoldsRangesAndKeepsPadding) {
 TEST(FoldHostlistTest, KeepsLongSerialNumbersAsText) {
   EXPECT_EQ(FoldHostlist({"sn2102351234567890123456"}),
             "sn2102351234567890123456");
-  // Folds duplicates and nothing and leaves text that is no host name.
+  // Folds duplicates and empty text; keeps text that is not a host name.
   EXPECT_EQ(FoldHostlist({"n1", "n1"}), "n1");
   EXPECT_EQ(FoldHostlist({"a", "a"}), "a");
   EXPECT_EQ(FoldHostlist({}), "");
@@ -156,12 +156,12 @@ TEST(ParseNumberListTest, ReadsNumbersRangesAndStepsAndKeepsPadding) {
   EXPECT_EQ(Parsed("08-112"), "8-112/1:2 ");
   // Refuses ends that are padded differently.
   for (const char* text : {"8-012", "008-12", "01-002"}) {
-    EXPECT_EQ(Parsed(text), Told("value-number-padding", text));
+    EXPECT_EQ(Parsed(text), Text("value-number-padding", text));
   }
   // Refuses backwards ranges and zero steps.
   EXPECT_EQ(Parsed("9-3"), "\"9-3\" runs backwards, expected 3-9");
   EXPECT_THAT(Parsed("0-9/0"), HasSubstr("step of 0"));
-  // Refuses what is no number.
+  // Refuses text that is not a number.
   for (absl::string_view text :
        {"", ",", "1,", "a", "1-", "-1", "1-2-3", " 1", "+1", "1/2", "0-9/",
         "0-9/x", "1234567890123456789", "0x1"}) {

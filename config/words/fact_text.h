@@ -80,10 +80,14 @@ FindingValue UnknownWords(const Fact& fact) {
 // "no final newline".
 std::string ProblemWords(HccnConf::Problem::Kind kind);
 
-// "net.core.somaxconn is 128, applied was 65535"; "ufw: lets in lacks 22/tcp …"
+// "net.core.somaxconn is 128, applied was 65535"; "ufw: allowed lacks 22/tcp …"
 // where `now` is empty.
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);
+
+// The mistake in the host's file; printable. Its text if the words are missing
+// or too long, as those of a hostile host may be.
+FindingValue MistakeWords(const HostAllows& allows);
 
 // Says what a host allows, and how to allow more, for a plan and its refusal:
 // "it allows observe, sysctl"; "it allows observe until its file is right".

@@ -61,14 +61,14 @@ std::string Part(size_t count, absl::string_view what) {
 
 std::string JoinParts(absl::string_view between,
                       std::initializer_list<absl::string_view> parts) {
-  std::vector<absl::string_view> told;
-  absl::c_copy_if(parts, std::back_inserter(told),
+  std::vector<absl::string_view> shown;
+  absl::c_copy_if(parts, std::back_inserter(shown),
                   [](absl::string_view part) { return !part.empty(); });
   return absl::StrJoin(
-      told, CurrentLanguage() == Language::kEnglish
-                ? std::string(between)
-                : absl::StrReplaceAll(
-                      between, {{", ", "，"}, {"; ", "；"}, {": ", "："}}));
+      shown, CurrentLanguage() == Language::kEnglish
+                 ? std::string(between)
+                 : absl::StrReplaceAll(
+                       between, {{", ", "，"}, {"; ", "；"}, {": ", "："}}));
 }
 
 std::string FirstOf(const std::vector<std::string>& texts, size_t most) {

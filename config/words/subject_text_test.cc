@@ -99,7 +99,7 @@ TEST(HostNetworkNoteTest, NamesWhatSharesTheNetworkAndWhere) {
             Say("shared-namespace", "/run/netns/x", "node01"));
 }
 
-TEST(FirstMetTest, KeepsTheOrderAndOneValuePerKey) {
+TEST(FirstSeenTest, KeepsTheOrderAndOneValuePerKey) {
   FirstSeen<std::string, int> counts;
   for (const char* word : {"b", "a", "b"}) ++counts[word];
   std::string text;

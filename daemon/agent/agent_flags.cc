@@ -16,6 +16,7 @@
 #include "config/spec/yaml_keys.inc"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -25,7 +26,7 @@ constexpr int kWrongUsage = 3;
 
 constexpr char kDefaultConfig[] = "/etc/clusterd/agent.yaml";
 
-constexpr size_t kMaxToldBytes = 512;
+constexpr size_t kMaxReportedBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 16;
 // An observation takes seconds; a shorter interval would keep devices busy.
 constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
@@ -245,16 +246,17 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   HostAllows allows = file.ok() ? file->allows : AllowsOnly({CHANGE_OBSERVE});
   if (!file.ok()) {
-    const absl::string_view all = file.status().message();
     if (log != nullptr) {
       log->Warning("this host is only observed until its file has no mistake: ",
-                   all);
+                   file.status().message());
     }
     // Each line is a mistake; the first one is enough.
-    allows.set_mistake(
-        PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
+    const FindingValue mistake =
+        PrintableWords(MessageLines(file.status())[0], kMaxReportedBytes);
+    allows.set_mistake(PrintableText(EnglishText(mistake), kMaxReportedBytes));
+    *allows.mutable_mistake_words() = mistake;
   }
-  allows.set_file(PrintableText(config, kMaxToldBytes));
+  allows.set_file(PrintableText(config, kMaxReportedBytes));
   return allows;
 }
 

@@ -149,9 +149,9 @@ void AgentStream::Attach() {
 void AgentStream::Send(AgentMessage message) {
   if (parts_.audit != nullptr) {
     AuditHead head = parts_.audit->head_to_tell();
-    if (head.sequence() > 0 && head.sha256() != told_head_.sha256()) {
+    if (head.sequence() > 0 && head.sha256() != sent_head_.sha256()) {
       *message.mutable_audit_head() = head;
-      told_head_ = std::move(head);
+      sent_head_ = std::move(head);
     }
   }
   connection_->Send(std::move(message));
@@ -342,12 +342,12 @@ absl::Status AgentStream::Explained(const absl::Status& why) const {
   const absl::Status reason = ExplainUnavailable(why, options_.tls);
   const absl::Status files = CheckOneCluster(options_.tls);
   // Either side may have a root that the other one lacks.
-  const bool is_told =
+  const bool rejoins =
       absl::c_linear_search(kAboutCertificates, MessageWords(reason).words()) &&
       LeafRenewal::Renews(options_.tls);
   return absl::UnavailableError(JoinParts(
       "; ", {std::string(reason.message()), std::string(files.message()),
-             is_told ? "after a change of the CA's root, clusterd join with a "
+             rejoins ? "after a change of the CA's root, clusterd join with a "
                        "token of clusterctl token create lets it in again"
                      : ""}));
 }
@@ -362,7 +362,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
   questions_->EndAll(UnavailableWords("agent-controller-gone"));
   connection_ = nullptr;
   attached_ = false;
-  told_head_.Clear();
+  sent_head_.Clear();
   if (stopping_) {
     SetAttached(false, "");
     return EndStop();
@@ -374,7 +374,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
           ? ""
           : Explained(why).ToString(absl::StatusToStringMode::kWithNoExtraData);
   SetAttached(false, error);
-  // Log a controller that is away for a night once, not a thousand times.
+  // Log an absence of the controller once, not a thousand times a night.
   if (!wished && error != logged_error_) {
     parts_.log->Warning("not attached to ", options_.dial.controller, ": ",
                         error);

@@ -55,7 +55,7 @@ AuditEntry Audited(absl::string_view what, const Task& task) {
 
 }  // namespace
 
-std::string CutOffText(const ApplyResult& result) {
+std::string InterruptedText(const ApplyResult& result) {
   return absl::StrCat(
       "apply ", result.apply_id(),
       result.not_confirmed() ? " was not confirmed: " : " was cut off: ",
@@ -115,7 +115,7 @@ void ApplyTasks::OnTimer() {
   const absl::Duration left = TimeLeftLocked();
   if (recovered_ && left > absl::ZeroDuration()) {
     // Nothing is due yet.
-    if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineLook));
+    if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineRound));
     return;
   }
   // A running task has already tried this.
@@ -160,12 +160,12 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
                               const absl::StatusOr<ApplyResult>& result) {
     if (result.ok()) {
       *undone = true;
-      log_->Warning(CutOffText(*result));
+      log_->Warning(InterruptedText(*result));
       // Also report results that a full disk kept out of the journal.
-      ApplyResult told = *result;
-      BoundResult(&told);
+      ApplyResult sent = *result;
+      BoundResult(&sent);
       absl::MutexLock lock(&mutex_);
-      if (told.not_confirmed()) RememberLocked(told);
+      if (sent.not_confirmed()) RememberLocked(sent);
     }
     audit_->End(RecoveryOf(id), RecoveryText(result));
   };
@@ -344,7 +344,7 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
       const bool unclosed = recovered.ok() && undone;
       SetTimerLocked(unclosed ? kUnclosedRetry : kUndoRetry);
     } else if (waits_.has_value()) {
-      SetTimerLocked(std::min(left, kDeadlineLook));
+      SetTimerLocked(std::min(left, kDeadlineRound));
     }
   }
   record_->EndChange(states, recovered.ok() ? FindingValue()
@@ -381,18 +381,18 @@ void ApplyTasks::RememberLocked(const ApplyResult& result) {
 
 PastApplies ApplyTasks::Past() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<const ApplyResult*> told;
-  for (const ApplyResult& result : journaled_) told.push_back(&result);
+  std::vector<const ApplyResult*> sent;
+  for (const ApplyResult& result : journaled_) sent.push_back(&result);
   for (const ApplyResult& result : recent_) {
     const auto says_it = [&result](const ApplyResult& each) {
       return each.apply_id() == result.apply_id() &&
              each.outcome() == result.outcome();
     };
-    if (absl::c_none_of(journaled_, says_it)) told.push_back(&result);
+    if (absl::c_none_of(journaled_, says_it)) sent.push_back(&result);
   }
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;
-  for (auto result = told.rbegin(); result != told.rend(); ++result) {
+  for (auto result = sent.rbegin(); result != sent.rend(); ++result) {
     if ((*result)->apply_id() == at_work_) continue;
     bytes += (*result)->ByteSizeLong();
     if (newest.size() == kMaxPastApplies || bytes > kMaxResultBytes) break;

@@ -38,10 +38,10 @@ inline constexpr absl::Duration kUnclosedRetry = absl::Minutes(10);
 
 // The longest sleep before a deadline: timers stop while the machine is
 // suspended, deadlines do not.
-inline constexpr absl::Duration kDeadlineLook = absl::Minutes(1);
+inline constexpr absl::Duration kDeadlineRound = absl::Minutes(1);
 
 // "apply a1 was cut off: UNDONE", or that it was not confirmed, for the log.
-std::string CutOffText(const ApplyResult& result);
+std::string InterruptedText(const ApplyResult& result);
 
 // The audit entry of an undo after a crash.
 AuditEntry RecoveryOf(const std::string& apply_id);

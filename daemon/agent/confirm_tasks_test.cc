@@ -96,10 +96,10 @@ class ConfirmTasksTest : public ::testing::Test {
 };
 
 TEST_F(ConfirmTasksTest, TakesBackByItselfWhatNobodyConfirms) {
-  std::vector<ApplyResult> told;
+  std::vector<ApplyResult> reported;
   tasks_->ListenForUndone([&] {
     const PastApplies past = tasks_->Past();
-    told.assign(past.results().begin(), past.results().end());
+    reported.assign(past.results().begin(), past.results().end());
   });
   ASSERT_EQ(Apply().reverts_in_ms(), 300000u);
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "a1");
@@ -108,12 +108,12 @@ TEST_F(ConfirmTasksTest, TakesBackByItselfWhatNobodyConfirms) {
   EXPECT_NE(scenario_->State(), before_);
   Pass(absl::Minutes(1));
   ExpectBack();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].outcome(), ApplyResult::ROLLED_BACK);
-  EXPECT_TRUE(told[0].not_confirmed());
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_TRUE(reported[0].not_confirmed());
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "");
   EXPECT_THAT(
-      audit_.Told(),
+      audit_.Lines(),
       ElementsAre("ada apply a1: begins", "ada apply a1: APPLIED",
                   "self recovery a1: begins",
                   HasSubstr("ROLLED_BACK: " + Say("msg-step-not-confirmed"))));
@@ -134,7 +134,7 @@ TEST_F(ConfirmTasksTest, TakesItBackAlsoAfterItWasKilled) {
 TEST_F(ConfirmTasksTest, TakesItBackSoonAfterTheMachineWasSuspended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   scenario_->clock.Advance(absl::Hours(1));
-  scheduler_->Advance(kDeadlineLook);
+  scheduler_->Advance(kDeadlineRound);
   ExpectBack();
 }
 
@@ -147,14 +147,14 @@ TEST_F(ConfirmTasksTest, KeepsWhatIsConfirmed) {
   Pass(absl::Hours(1));
   tasks_->Stop();
   EXPECT_EQ(scenario_->State(), applied);
-  EXPECT_THAT(audit_.Told().back(), "bob confirm a1: APPLIED");
+  EXPECT_THAT(audit_.Lines().back(), "bob confirm a1: APPLIED");
   EXPECT_EQ(scheduler_->pending(), 0);
 }
 
 TEST_F(ConfirmTasksTest, TakesBackLaterWhatIsExtended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(Confirm(600000).reverts_in_ms(), 900000u);
-  EXPECT_THAT(audit_.Told().back(), "bob extend a1: APPLIED");
+  EXPECT_THAT(audit_.Lines().back(), "bob extend a1: APPLIED");
   Pass(absl::Minutes(14));
   EXPECT_NE(scenario_->State(), before_);
   Pass(absl::Minutes(1));

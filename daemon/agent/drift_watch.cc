@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/words/fact_text.h"
-#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 
@@ -154,7 +153,7 @@ absl::Duration DriftWatch::NextDelay() const {
 
 void DriftWatch::BeginLocked() {
   if (!attached_) return;
-  if (looking_) {
+  if (in_round_) {
     again_ = true;
     return;
   }
@@ -162,12 +161,12 @@ void DriftWatch::BeginLocked() {
   if (parts_.record->change_count() % 2 != 0) {
     return SetTimerLocked(NextDelay());
   }
-  looking_ = parts_.pool->TryRun(gate_.Wrap([this] { Look(); }));
+  in_round_ = parts_.pool->TryRun(gate_.Wrap([this] { RunRound(); }));
   // If the pool is full, retry soon, but not immediately.
-  SetTimerLocked(looking_ ? absl::InfiniteDuration() : absl::Seconds(10));
+  SetTimerLocked(in_round_ ? absl::InfiniteDuration() : absl::Seconds(10));
 }
 
-void DriftWatch::Look() {
+void DriftWatch::RunRound() {
   const uint64_t count = parts_.record->change_count();
   // A host without applies is not read: a hanging device would only be kept
   // from those who ask about it.
@@ -189,7 +188,7 @@ void DriftWatch::Look() {
   }
   if (wanted) parts_.send(std::move(report));
   absl::MutexLock lock(&mutex_);
-  looking_ = false;
+  in_round_ = false;
   if (!attached_) return;
   SetTimerLocked(NextDelay());
   if (std::exchange(again_, false)) BeginLocked();

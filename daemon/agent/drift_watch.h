@@ -164,7 +164,7 @@ class DriftWatch {
   void SetTimerLocked(absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  void RunRound() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Duration NextDelay() const;
 
   const absl::Duration interval_;
@@ -173,7 +173,7 @@ class DriftWatch {
 
   absl::Mutex mutex_;
   bool attached_ ABSL_GUARDED_BY(mutex_) = false;
-  bool looking_ ABSL_GUARDED_BY(mutex_) = false;  // Or about to.
+  bool in_round_ ABSL_GUARDED_BY(mutex_) = false;  // Or about to.
   // The running check may be outdated, so another one must follow.
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;

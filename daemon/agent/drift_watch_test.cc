@@ -31,10 +31,10 @@ class Watched {
   DriftWatch::Parts Parts() {
     DriftWatch::Parts parts;
     parts.observe = [this] {
-      if (during_look) during_look();
+      if (during_round) during_round();
       HostFacts facts;
       absl::MutexLock lock(&mutex_);
-      facts.set_observed_at_ms(++looks_);
+      facts.set_observed_at_ms(++rounds_);
       return facts;
     };
     parts.record = &record;
@@ -63,19 +63,19 @@ class Watched {
     absl::MutexLock lock(&mutex_);
     return sent_.back();
   }
-  int looks() {
+  int rounds() {
     absl::MutexLock lock(&mutex_);
-    return looks_;
+    return rounds_;
   }
 
   AppliesRecord record;
-  std::function<void()> during_look;
+  std::function<void()> during_round;
   double random = 0.5;
   ManualScheduler scheduler;
 
  private:
   absl::Mutex mutex_;
-  int looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  int rounds_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<DriftReport> sent_ ABSL_GUARDED_BY(mutex_);
 
  public:
@@ -103,7 +103,7 @@ TEST(DriftWatchTest, LeavesAMachineAloneThatNothingIsAppliedTo) {
   DriftWatch watch(absl::Minutes(10), host.Parts());
   watch.OnAttached(true);
   ASSERT_TRUE(host.WaitForSent(1));
-  EXPECT_EQ(host.looks(), 0);
+  EXPECT_EQ(host.rounds(), 0);
   EXPECT_TRUE(host.last().drift().has_value());
   EXPECT_EQ(host.last().drift().value().drifts_size(), 0);
   EXPECT_EQ(host.last().observed_at_ms(),
@@ -112,11 +112,11 @@ TEST(DriftWatchTest, LeavesAMachineAloneThatNothingIsAppliedTo) {
   host.record.EndChange(OneApply());
   watch.OnChanged();
   ASSERT_TRUE(host.WaitForSent(2));
-  EXPECT_EQ(host.looks(), 1);
+  EXPECT_EQ(host.rounds(), 1);
   watch.Stop();
 }
 
-TEST(DriftWatchTest, DoesNotLookInStepWithOthers) {
+TEST(DriftWatchTest, DoesNotReadInStepWithOthers) {
   for (const double random : {0.0, 0.999999}) {
     Watched host;
     host.random = random;
@@ -138,27 +138,27 @@ TEST(DriftWatchTest, IsQuietWhileNobodyListens) {
   EXPECT_EQ(host.scheduler.pending(), 0);
   watch.OnChanged();
   watch.Stop();
-  EXPECT_EQ(host.looks(), 1);
+  EXPECT_EQ(host.rounds(), 1);
 }
 
-TEST(DriftWatchTest, NeverLooksTwiceAtOnceAndOnceMoreAfterwards) {
+TEST(DriftWatchTest, NeverReadsTwiceAtOnceAndOnceMoreAfterwards) {
   Watched host;
-  absl::Notification first_look;
+  absl::Notification first_round;
   absl::Notification go_on;
-  host.during_look = [&] {
-    if (!first_look.HasBeenNotified()) first_look.Notify();
+  host.during_round = [&] {
+    if (!first_round.HasBeenNotified()) first_round.Notify();
     go_on.WaitForNotification();
   };
-  // Without an interval it looks on attach and on changes alone.
+  // Without an interval it has rounds only on attach and on changes.
   DriftWatch watch(absl::ZeroDuration(), host.Parts());
   watch.OnAttached(true);
-  first_look.WaitForNotification();
+  first_round.WaitForNotification();
   for (int i = 0; i < 5; ++i) watch.OnChanged();
-  EXPECT_EQ(host.looks(), 0);
+  EXPECT_EQ(host.rounds(), 0);
   go_on.Notify();
   ASSERT_TRUE(host.WaitForSent(2));
   watch.Stop();
-  EXPECT_EQ(host.looks(), 2);
+  EXPECT_EQ(host.rounds(), 2);
   EXPECT_EQ(host.scheduler.pending(), 0);
 }
 
@@ -167,7 +167,7 @@ TEST(DriftWatchTest, WaitsForTheEndOfAnApply) {
   DriftWatch watch(absl::ZeroDuration(), host.Parts());
   host.record.BeginChange();
   watch.OnAttached(true);
-  EXPECT_EQ(host.looks(), 0);
+  EXPECT_EQ(host.rounds(), 0);
   host.record.EndChange(OneApply());
   watch.OnChanged();
   ASSERT_TRUE(host.WaitForSent(1));
@@ -177,19 +177,19 @@ TEST(DriftWatchTest, WaitsForTheEndOfAnApply) {
 TEST(DriftWatchTest, DoesNotTellWhatItSawDuringAnApply) {
   Watched host;
   bool first = true;
-  DriftWatch* told = nullptr;
-  host.during_look = [&] {
+  DriftWatch* notified = nullptr;
+  host.during_round = [&] {
     if (!std::exchange(first, false)) return;
     host.record.BeginChange();
     host.record.EndChange(OneApply());
-    told->OnChanged();
+    notified->OnChanged();
   };
   DriftWatch watch(absl::ZeroDuration(), host.Parts());
-  told = &watch;
+  notified = &watch;
   watch.OnAttached(true);
   ASSERT_TRUE(host.WaitForSent(1));
   watch.Stop();
-  EXPECT_EQ(host.looks(), 2);
+  EXPECT_EQ(host.rounds(), 2);
   EXPECT_EQ(host.sent(), 1u);
   EXPECT_EQ(host.last().observed_at_ms(), 2);
 }
@@ -231,7 +231,7 @@ TEST(AgentObserverAuditTest, HasALineBeforeAndAfterLoggingInToOthers) {
   EXPECT_FALSE(observer.asked());
   const std::string login =
       "ada ssh-login as user \"ann\" to servers of a job of 1: ";
-  EXPECT_EQ(audit.Told(),
+  EXPECT_EQ(audit.Lines(),
             (std::vector<std::string>{
                 login + "begins", login + "ended: 1 logins tried",
                 login + "refused: PERMISSION_DENIED: ssh-login"}));

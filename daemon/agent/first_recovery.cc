@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
   return paths;
 }
 
-// Writes the file completely or not at all, even in a crash.
+// Writes all of the file or nothing, even in a crash.
 absl::Status WritePointers(FileSystem* files,
                            const std::vector<std::string>& paths) {
   for (const char* folder : {"/var", "/var/lib", kDefaultState}) {
@@ -65,7 +65,7 @@ UndoWatch WatchUndos(AuditFile* audit, const DaemonParts& parts) {
   watch.ends = [write, log = parts.log](
                    const std::string& id,
                    const absl::StatusOr<ApplyResult>& result) {
-    if (result.ok()) log->Warning(CutOffText(*result));
+    if (result.ok()) log->Warning(InterruptedText(*result));
     write(id, RecoveryText(result));
   };
   return watch;

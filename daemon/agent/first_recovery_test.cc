@@ -54,14 +54,14 @@ class FirstRecoveryTest : public ::testing::Test {
   // "WHO WHAT SUBJECT: RESULT" of each line of an audit file.
   std::vector<std::string> Audited(
       const std::string& state = "/var/lib/clusterd") {
-    std::vector<std::string> told;
+    std::vector<std::string> lines;
     std::ifstream file(AuditPath(root_.path(), state));
     for (std::string line; std::getline(file, line);) {
       const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
-      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
-                                  entry.subject(), ": ", entry.result()));
+      lines.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                   entry.subject(), ": ", entry.result()));
     }
-    return told;
+    return lines;
   }
 
   ScratchRoot root_;  // Folder of audit files.
@@ -75,16 +75,16 @@ TEST_F(FirstRecoveryTest, NeedsNothingButTheDefaultFolderAlsoUnderAJob) {
   users_ = {{1, 4711, "python"}};
   Start().Run();
   EXPECT_EQ(scenario_->State(), untouched_->State());
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
   EXPECT_THAT(Audited(),
               ElementsAre("clusterd recovery a1: begins",
                           HasSubstr("clusterd recovery a1: UNDONE")));
 }
 
-TEST_F(FirstRecoveryTest, LooksWhereTheCommandLineSays) {
+TEST_F(FirstRecoveryTest, ReadsTheStateOfTheCommandLine) {
   MoveJournals("/srv/state");
   Start("/srv/state").Run();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
   EXPECT_THAT(Audited("/srv/state"), SizeIs(2));
 }
 
@@ -143,16 +143,16 @@ TEST_F(FirstRecoveryTest, UndoesAlsoWhereTheAuditFileCannotBeWritten) {
   EXPECT_EQ(scenario_->State(), untouched_->State());
   EXPECT_THAT(log_.Lines(), AllOf(HasSubstr("audit.jsonl: opened for "),
                                   HasSubstr("not written: recovery a1: "),
-                                  HasSubstr(kCutOffLine)));
+                                  HasSubstr(kInterruptedLine)));
 }
 
 // agent.yaml had /srv/state, and is now unreadable.
-TEST_F(FirstRecoveryTest, LooksWhereTheLastStartHadItsState) {
+TEST_F(FirstRecoveryTest, ReadsTheStateOfTheLastStart) {
   MoveJournals("/srv/state");
   Start().Remember("/srv/state");
   EXPECT_EQ(files().Content(kPointers), "/srv/state\n");
   Start().Run();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
 }
 
 TEST_F(FirstRecoveryTest, BelievesNoPointerThatOthersCanWrite) {

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   parts.observer = &observer;
   parts.access = {files.get(), &runner, reader.get(), &clock, observer.locks()};
   parts.access.namespaces = namespaces.get();
-  parts.look = [&reader] { return reader->ReadHost(); };
+  parts.read_host = [&reader] { return reader->ReadHost(); };
   parts.device_users = [&flags, &clock] {
     const clusterd::TimeBudget budget(&clock, absl::Seconds(30),
                                       absl::Seconds(30));

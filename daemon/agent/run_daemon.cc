@@ -11,7 +11,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
-#include "config/words/quoted_text.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/agent/local/local_server.h"
@@ -93,19 +93,19 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
 
 // The controller's last waivers; null: none since the start. Access it only
 // with std::atomic_load and std::atomic_store.
-using ToldWaivers = std::shared_ptr<const HostWaivers>;
+using SentWaivers = std::shared_ptr<const HostWaivers>;
 
 // Answers a scheduler's hooks. All its arguments must outlive it.
 struct Hooks {
   Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
         HostObserver* observer, const std::shared_ptr<AgentStream>& stream,
-        AuditLog* audit, const ToldWaivers* waivers)
+        AuditLog* audit, const SentWaivers* waivers)
       : line(stream),
         verdicts({absl::StrCat(flags.state, "/verdicts"), self.cluster,
                   [&flags] { return ReadRegularFile(flags.tls.ca); }},
                  parts.access.files, parts.access.clock),
         drainer(parts.access.runner, parts.log, audit),
-        desk(
+        service(
             {self.name,
              [observer, host = self.name](absl::Duration deadline) {
                return ObserveSelf(observer, host, deadline);
@@ -122,7 +122,7 @@ struct Hooks {
   StreamLine line;
   VerdictStore verdicts;
   Drainer drainer;
-  HookService desk;
+  HookService service;
 };
 
 // Without the thread of applies: each of its commands has a deadline, but there
@@ -139,12 +139,12 @@ std::vector<WatchdogPart> PartsToWatch(EventLoop* loop, Scheduler* scheduler,
 // Sets the line that `systemctl status` shows.
 void TellUnfinished(const std::string& socket, const std::string& unfinished,
                     Log* log) {
-  const absl::Status told = NotifySystemd(
+  const absl::Status sent = NotifySystemd(
       socket, absl::StrCat(
                   "STATUS=",
                   unfinished.empty() ? "" : "nothing is applied on this host: ",
                   absl::StrReplaceAll(unfinished, {{"\n", "; "}})));
-  if (!told.ok()) log->Warning(told.message());
+  if (!sent.ok()) log->Warning(sent.message());
 }
 
 // Draws from [0, 1); not safe for concurrent use.
@@ -233,18 +233,7 @@ absl::StatusOr<SignedVerdict> StreamLine::AskJob(JobQuestion question,
   AgentMessage message;
   *message.mutable_job_question() = std::move(question);
   ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
-  if (answer.job_answer().has_error()) {
-    const TaskError& error = answer.job_answer().error();
-    if (error.code() != 0) {
-      return absl::Status(static_cast<absl::StatusCode>(error.code()),
-                          PrintableText(error.message()));
-    }
-    return absl::UnknownError("the controller's error has no code");
-  }
-  if (!answer.job_answer().has_verdict()) {
-    return absl::UnknownError("the controller's answer has no verdict");
-  }
-  return std::move(*answer.mutable_job_answer()->mutable_verdict());
+  return VerdictIn(std::move(answer));
 }
 
 absl::StatusOr<DrainAnswer> StreamLine::AskDrain(DrainQuestion question,
@@ -252,8 +241,28 @@ absl::StatusOr<DrainAnswer> StreamLine::AskDrain(DrainQuestion question,
   AgentMessage message;
   *message.mutable_drain_question() = std::move(question);
   ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
+  return DrainAnswerIn(std::move(answer));
+}
+
+absl::StatusOr<SignedVerdict> VerdictIn(HubMessage answer) {
+  if (answer.job_answer().has_error()) {
+    const TaskError& error = answer.job_answer().error();
+    if (error.code() == 0) return UnknownWords("agent-error-without-code");
+    return WithWords(
+        absl::Status(static_cast<absl::StatusCode>(error.code()), ""),
+        PrintableWords(error.has_message_words()
+                           ? error.message_words()
+                           : ToFindingValue(error.message())));
+  }
+  if (!answer.job_answer().has_verdict()) {
+    return UnknownWords("agent-answer-without-verdict");
+  }
+  return std::move(*answer.mutable_job_answer()->mutable_verdict());
+}
+
+absl::StatusOr<DrainAnswer> DrainAnswerIn(HubMessage answer) {
   if (!answer.has_drain_answer()) {
-    return absl::UnknownError("the controller's answer is to no drain");
+    return UnknownWords("agent-answer-without-drain");
   }
   return std::move(*answer.mutable_drain_answer());
 }
@@ -304,7 +313,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   std::optional<DriftWatch> watch;
   std::optional<LeafRenewal> renewal;
   std::optional<MetricsFile> metrics;
-  ToldWaivers waivers;
+  SentWaivers waivers;
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;
@@ -316,13 +325,13 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.on_offered_roots = [&renewal](uint64_t bundle) {
     renewal->OnOfferedRoots(bundle);
   };
-  options.on_waivers = [&waivers](HostWaivers told) {
+  options.on_waivers = [&waivers](HostWaivers sent) {
     std::atomic_store(&waivers,
-                      std::make_shared<const HostWaivers>(std::move(told)));
+                      std::make_shared<const HostWaivers>(std::move(sent)));
   };
   options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);
-    if (metrics) metrics->OnChanged(/*look=*/false);
+    if (metrics) metrics->OnChanged(/*round=*/false);
     if (attached) renewal->Start();
   };
   const AgentStreamParts stream_parts = {
@@ -337,9 +346,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
     now.set_unfinished(applies.Unfinished());
     return now;
   };
-  if (parts.look) {
+  if (parts.read_host) {
     watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
-                  DriftWatch::Parts{parts.look, &record,
+                  DriftWatch::Parts{parts.read_host, &record,
                                     [&stream](DriftReport report) {
                                       stream->SendDrift(std::move(report));
                                     },
@@ -351,7 +360,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   record.Listen([&] {
     TellUnfinished(notify_socket, applies.Unfinished(), parts.log);
     if (watch) watch->OnChanged();
-    if (metrics) metrics->OnChanged(/*look=*/true);
+    if (metrics) metrics->OnChanged(/*round=*/true);
   });
   applies.ListenForUndone([&stream] { stream->SendPast(); });
   Hooks hooks(flags, self, parts, &observer, stream, &audit, &waivers);
@@ -363,7 +372,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
            [&observer, self] { return CheckSelf(&observer, self.name, {}); },
            [&hooks](const HookRequest& request,
                     const std::function<bool()>& gone) {
-             return hooks.desk.Answer(request, gone);
+             return hooks.service.Answer(request, gone);
            },
            [log = parts.log](const std::string& call) {
              log->Notice("local call: ", call);
@@ -377,7 +386,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   renewal.emplace(RenewalParts(flags, &identity, stream, stream_parts));
   stream->Start();
   renewal->Start();
-  if (metrics) metrics->OnChanged(/*look=*/true);
+  if (metrics) metrics->OnChanged(/*round=*/true);
   parts.log->Notice("clusterd ", kClusterdVersion, ": host ", self.name,
                     " of cluster ", self.cluster);
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
@@ -393,7 +402,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;
   parts.log->Notice("stopping");
   renewal->Stop();
-  hooks.desk.Stop();
+  hooks.service.Stop();
   // Stop these first: the controller still gets the result of a running apply.
   applies.Stop();
   applies.ListenForUndone(nullptr);

@@ -28,6 +28,11 @@ class StreamLine final : public ControllerLine {
   const std::shared_ptr<AgentStream> stream_;
 };
 
+// What the controller answered to the question. The controller's own error in
+// printable words, or Unknown if the answer is to another question.
+absl::StatusOr<SignedVerdict> VerdictIn(HubMessage answer);
+absl::StatusOr<DrainAnswer> DrainAnswerIn(HubMessage answer);
+
 // Objects that the daemon uses and does not own. `access` reaches the machine
 // that `observer` observes; both share the same locks.
 struct DaemonParts {
@@ -35,7 +40,7 @@ struct DaemonParts {
   MachineAccess access;
   // Reads the host as an apply does, from any thread, to report drift
   // unrequested; empty: drift is only reported with observations.
-  std::function<HostFacts()> look;
+  std::function<HostFacts()> read_host;
   Applier::DeviceUsers device_users;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
@@ -65,7 +70,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
 // proc(5), 0 if it is missing. `root` is the folder of the machine's files.
 Hello ReadMachineIds(const std::string& root);
 
-// Undoes what a crash cut off, before clusterd reads certificates, agent.yaml
+// Undoes interrupted applies, before clusterd reads certificates, agent.yaml
 // or a controller's messages. A journal needs none of them, and a host must not
 // stay half changed because one of them is wrong. The journals are in
 //   --state of the command line    or, without it,
@@ -77,8 +82,8 @@ Hello ReadMachineIds(const std::string& root);
 class FirstRecovery {
  public:
   // `flags` is the result of ParseAgentFlags; `machine` is this host's name,
-  // for messages. `parts`, whose observer and `look` are unused, must outlive
-  // it.
+  // for messages. `parts`, whose observer and `read_host` are unused, must
+  // outlive it.
   FirstRecovery(const AgentFlags& flags, const std::string& machine,
                 const DaemonParts& parts);
   ~FirstRecovery();

@@ -101,7 +101,7 @@ TEST(AssumedSpecTest, TakesTheProductFromTheNpusFoundAndGuessesNone) {
     EXPECT_EQ(AssumedSpec(FactsOf(series, devices)).product(), product);
   }
   EXPECT_EQ(AssumedSpec(HostFacts()).product(), "");
-  // Of every CANN version.
+  // Enough for every CANN version.
   EXPECT_EQ(AssumedSpec(HostFacts()).hccl().port_count(), 32u);
 }
 
@@ -118,13 +118,13 @@ TEST(ObserveSelfTest, EndsWithinTheHooksTime) {
 
 TEST(JudgeSelfTest, FailsABrokenLinkUnlessPortsAreUnused) {
   HostFacts facts = Healthy();
-  HostWaivers told;
+  HostWaivers sent;
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), PASS);
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), FAIL);
-  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), FAIL);
-  told.set_roce_unused(true);
-  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), SKIPPED);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &sent), "link"), FAIL);
+  sent.set_roce_unused(true);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &sent), "link"), SKIPPED);
   // Nobody has set the ports up.
   for (DeviceFacts& device : *facts.mutable_devices()) {
     device.mutable_link()->set_value(LinkFact::DOWN);
@@ -145,8 +145,8 @@ TEST(JudgeSelfTest, AJobThatNeedsRoceMissesTheFileThatGaveItAddresses) {
     return facts;
   };
   const auto state_of = [](const HostFacts& facts, const JobSpec* job,
-                           const HostWaivers* told = nullptr) {
-    return StateOf(JudgeSelf(facts, job, told), "hccn-conf");
+                           const HostWaivers* sent = nullptr) {
+    return StateOf(JudgeSelf(facts, job, sent), "hccn-conf");
   };
   HostFacts facts = made_of("atlas-a2", "A2 x 8");
   JobSpec job;
@@ -160,10 +160,10 @@ TEST(JudgeSelfTest, AJobThatNeedsRoceMissesTheFileThatGaveItAddresses) {
     EXPECT_TRUE(result.findings(0).holds_alone());
   }
   EXPECT_EQ(state_of(facts, nullptr), SKIPPED);
-  HostWaivers told;
-  EXPECT_EQ(state_of(facts, &job, &told), FAIL);
-  told.set_roce_unused(true);
-  EXPECT_EQ(state_of(facts, &job, &told), SKIPPED);
+  HostWaivers sent;
+  EXPECT_EQ(state_of(facts, &job, &sent), FAIL);
+  sent.set_roce_unused(true);
+  EXPECT_EQ(state_of(facts, &job, &sent), SKIPPED);
   // Inside one server HCCL uses HCCS.
   job.clear_other_servers();
   EXPECT_EQ(state_of(facts, &job), WARN);
@@ -204,18 +204,18 @@ TEST(JudgeSelfTest, JobsRendezvousPortMustBeFreeOnItsFirstServer) {
   EXPECT_EQ(StateOf(JudgeSelf(facts, &job), "ports-free"), PASS);
 }
 
-TEST(JudgeSelfTest, HeedsTheWaiversThatItWasToldAndOnlyWhileTheyLast) {
+TEST(JudgeSelfTest, AppliesSentWaiversUntilTheyExpire) {
   HostFacts facts = Healthy();
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
   const absl::Time now = absl::FromUnixSeconds(1'000'000);
-  HostWaivers told;
-  Waiver* const waiver = told.add_waivers();
+  HostWaivers sent;
+  Waiver* const waiver = sent.add_waivers();
   waiver->set_rule("link");
   waiver->add_hosts(facts.host());
   waiver->set_until_ms(absl::ToUnixMillis(now + absl::Hours(1)));
-  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told, now), "link"), WARN);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &sent, now), "link"), WARN);
   EXPECT_EQ(
-      StateOf(JudgeSelf(facts, nullptr, &told, now + absl::Hours(1)), "link"),
+      StateOf(JudgeSelf(facts, nullptr, &sent, now + absl::Hours(1)), "link"),
       FAIL);
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, nullptr, now), "link"), FAIL);
 }

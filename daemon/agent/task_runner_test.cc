@@ -12,6 +12,7 @@
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -116,14 +117,14 @@ TEST(TaskRunnerTest, AnswersUnknownTaskAsUnsupported) {
   task.set_deadline_ms(5000);
   host.runner->Run(task, answer.Expect());
   EXPECT_EQ(answer.Wait().task_id(), 8u);
-  EXPECT_THAT(answer.Wait().unsupported(), HasSubstr("no such task"));
+  EXPECT_THAT(answer.Wait().unsupported(), Tells("agent-task-unknown"));
 }
 
 TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
   struct Row {
     const char* name;
     Task task;
-    const char* told;
+    const char* error;
   };
   Task unknown;
   unknown.set_deadline_ms(5000);
@@ -147,12 +148,12 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
     Host host(1, /*waiting=*/0, others);  // Takes no work.
     host.runner->Run(row.task, answer.Expect());
     answer.Wait();
-    EXPECT_THAT(audit.Told(), testing::ElementsAre(HasSubstr(row.told)))
+    EXPECT_THAT(audit.Lines(), testing::ElementsAre(HasSubstr(row.error)))
         << row.name;
   }
 }
 
-// A ping shows that the stream lives, however busy the host is.
+// A ping shows that the stream works, however busy the host is.
 TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
   TestAudit audit;
   OtherTasks others;
@@ -168,7 +169,7 @@ TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].task_id(), 7u);
   EXPECT_TRUE(answers[0].pong());
-  EXPECT_TRUE(audit.Told().empty());
+  EXPECT_TRUE(audit.Lines().empty());
 }
 
 TEST(TaskRunnerTest, AnswersAtDeadlineWhenWorkNeverEnds) {

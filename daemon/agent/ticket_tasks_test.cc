@@ -58,18 +58,18 @@ TEST_F(TicketTasksTest, AuditsWhatIsReadWithWhoAskedAndWhoIsRefused) {
       .IgnoreError();
   Tasks({CHANGE_LOGS}).ReadLogs(logs, absl::Seconds(10)).status().IgnoreError();
   const std::string read = "ada read-logs of user \"ann\", job \"4711\": ";
-  std::vector<std::string> told = audit_->Told();
+  std::vector<std::string> lines = audit_->Lines();
   // A refusal is written later, among other lines.
-  const auto refused = absl::c_find_if(told, [](const std::string& line) {
+  const auto refused = absl::c_find_if(lines, [](const std::string& line) {
     return absl::StrContains(line, "refused: ");
   });
-  ASSERT_NE(refused, told.end());
+  ASSERT_NE(refused, lines.end());
   EXPECT_THAT(*refused,
               HasSubstr(read + "refused: PERMISSION_DENIED: this host"));
-  told.erase(refused);
-  EXPECT_THAT(told, testing::ElementsAre("bob record : begins",
-                                         HasSubstr("bob record : read: "),
-                                         read + "begins", HasSubstr(read)));
+  lines.erase(refused);
+  EXPECT_THAT(lines, testing::ElementsAre("bob record : begins",
+                                          HasSubstr("bob record : read: "),
+                                          read + "begins", HasSubstr(read)));
 }
 
 // Runs a function when its time is first read.
@@ -104,9 +104,9 @@ TEST_F(TicketTasksTest, AuditsWhoIsRefusedWhileAnotherReads) {
   });
   ASSERT_TRUE(tasks.ReadLogs({}, absl::Seconds(10)).ok());
   EXPECT_EQ(second.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(audit_->Told(), testing::Contains(absl::StrCat(
-                                  "bob record : refused: RESOURCE_EXHAUSTED: ",
-                                  second.message())));
+  EXPECT_THAT(audit_->Lines(), testing::Contains(absl::StrCat(
+                                   "bob record : refused: RESOURCE_EXHAUSTED: ",
+                                   second.message())));
 }
 
 TEST_F(TicketTasksTest, ReadsNothingWhileTheAuditFileCannotBeWritten) {
@@ -261,7 +261,7 @@ TEST(TaskRunnerLogsTest, AnswersLogsAndErrorsAndWhatItCannotDo) {
     answered.WaitForNotification();
   }
   ASSERT_EQ(results.size(), 2u);
-  EXPECT_THAT(results[0].unsupported(), HasSubstr("no such task"));
+  EXPECT_THAT(results[0].unsupported(), Tells("agent-task-unknown"));
   EXPECT_EQ(results[1].logs().notes(0), "ann 5s");
 }
 

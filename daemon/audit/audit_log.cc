@@ -69,6 +69,8 @@ absl::StatusOr<AuditEntry> ReadLast(const std::string& path,
 }
 
 constexpr size_t kMaxRefusals = 256;
+// The budget of lines that only read, in addition to that of the others.
+constexpr double kShareOfReads = 0.25;
 // The most heads in one line.
 constexpr int kMaxHeads = 256;
 // The most hosts with a known head; anyone with a certificate can add some.
@@ -265,27 +267,22 @@ absl::Status AuditLog::OpenLocked() {
   head_ = file_.head();
   head_to_tell_ = head_;
   absl::MutexLock heads_lock(&heads_mutex_);
-  // Others may have told theirs while it could not be read.
-  const KnownHeads told = std::exchange(heads_, KnownHeads(file_.known()));
-  for (const auto& [of, head] : told.newest) NoteHeadLocked(head);
+  // Others may have sent theirs while it could not be read.
+  const KnownHeads sent = std::exchange(heads_, KnownHeads(file_.known()));
+  for (const auto& [of, head] : sent.newest) NoteHeadLocked(head);
   return absl::OkStatus();
 }
 
 // Before a line; AppendLocked takes it off.
-bool AuditLog::HasRoomLocked(const AuditEntry& entry) {
+bool AuditLog::HasBudgetLocked(const AuditEntry& entry) {
   if (limits_.minute_bytes == 0) return true;
-  const absl::Time now = scheduler_->Now();
-  Room& room = rooms_[OnlyReads(entry)];
-  const double rate = static_cast<double>(limits_.minute_bytes) * room.share;
-  const double most = rate * absl::FDivDuration(kAuditBurst, absl::Minutes(1));
-  const absl::Duration passed =
-      room.at.has_value() ? now - *room.at : kAuditBurst;
-  room.at = now;
-  room.left +=
-      rate * std::max(0.0, absl::FDivDuration(passed, absl::Minutes(1)));
-  room.left = std::min(room.left, most);
-  has_room_[OnlyReads(entry)] = room.left > 0;
-  return room.left > 0;
+  const bool only_reads = OnlyReads(entry);
+  const double per_second = static_cast<double>(limits_.minute_bytes) / 60 *
+                            (only_reads ? kShareOfReads : 1);
+  const double left = budgets_[only_reads].Refill(
+      {per_second * absl::ToDoubleSeconds(kAuditBurst), per_second},
+      scheduler_->Now());
+  return has_budget_[only_reads] = left > 0;
 }
 
 absl::Status AuditLog::AppendLocked(AuditEntry entry) {
@@ -294,9 +291,9 @@ absl::Status AuditLog::AppendLocked(AuditEntry entry) {
   RETURN_IF_ERROR(OpenLocked());
   const bool is_news = entry.what() != kAuditHeads;
   const uint64_t before = file_.written_bytes();
-  double& room = rooms_[OnlyReads(entry)].left;
+  Allowance& budget = budgets_[OnlyReads(entry)];
   absl::Status written = file_.Append(std::move(entry));
-  room -= static_cast<double>(file_.written_bytes() - before);
+  budget.Use(static_cast<double>(file_.written_bytes() - before));
   absl::MutexLock lock(&head_mutex_);
   head_ = file_.head();
   if (written.ok() && is_news) head_to_tell_ = head_;
@@ -329,7 +326,7 @@ absl::Status AuditLog::Append(AuditEntry entry) {
   }
   const absl::Cleanup turn = [this] { GiveTurn(); };
   absl::MutexLock lock(&mutex_);
-  if (entry.result() == kAuditBegins && !HasRoomLocked(entry)) {
+  if (entry.result() == kAuditBegins && !HasBudgetLocked(entry)) {
     return ResourceExhausted(
         "audit: more lines than its file takes, ", limits_.minute_bytes,
         " bytes a minute in the long run, try again later");
@@ -372,7 +369,7 @@ void AuditLog::Refuse(AuditEntry entry, const absl::Status& why) {
   {
     absl::MutexLock lock(&refusals_mutex_);
     const bool is_many =
-        !has_room_[OnlyReads(entry)] || refusals_.size() >= kMaxRefusals;
+        !has_budget_[OnlyReads(entry)] || refusals_.size() >= kMaxRefusals;
     if (refusals_.count(key) == 0 && is_many) key = "";
     const auto [found, is_new] = refusals_.try_emplace(key);
     ++found->second.more;
@@ -395,13 +392,13 @@ void AuditLog::WriteRefusal(const std::string& key, bool counts) {
       if (found == refusals_.end()) return;
       first = found->second.first;
     }
-    const bool has_room = HasRoomLocked(first);
-    if (has_room && counts) return WriteCountLocked(key);
-    if (has_room) {
+    const bool has_budget = HasBudgetLocked(first);
+    if (has_budget && counts) return WriteCountLocked(key);
+    if (has_budget) {
       {
         absl::MutexLock refusals_lock(&refusals_mutex_);
         Refusals& refusals = refusals_[key];
-        refusals.told = true;
+        refusals.logged = true;
         --refusals.more;
       }
       LogTrouble(AppendLocked(first), first);
@@ -438,7 +435,7 @@ void AuditLog::WriteCountLocked(const std::string& key) {
     entry.set_what("calls of many");
     entry.set_result("refused");
   }
-  if (refusals.told || refusals.more > 1) entry.set_times(refusals.more);
+  if (refusals.logged || refusals.more > 1) entry.set_times(refusals.more);
   LogTrouble(AppendLocked(entry), entry);
 }
 
@@ -467,9 +464,9 @@ void AuditLog::NoteHeadLocked(const AuditHead& head) {
   if (head.sequence() == known.sequence() && head.sha256() == known.sha256()) {
     return;
   }
-  if (heads_.Note(head) && went_back_.count(head.of()) == 0) {
-    AuditEntry& entry = went_back_[head.of()];
-    entry.set_what("audit-went-back");
+  if (heads_.Note(head) && conflicts_.count(head.of()) == 0) {
+    AuditEntry& entry = conflicts_[head.of()];
+    entry.set_what("audit-contradicted");
     entry.set_subject(head.of());
     entry.set_result(absl::StrCat("its newest line is ", AuditHeadText(head),
                                   ", and was ", AuditHeadText(known)));
@@ -491,19 +488,19 @@ void AuditLog::WriteHeads() {
     TakeTurn(absl::InfiniteDuration());
     const absl::Cleanup turn = [this] { GiveTurn(); };
     absl::MutexLock lock(&mutex_);
-    if (HasRoomLocked({})) return WriteHeadsLocked();
+    if (HasBudgetLocked({})) return WriteHeadsLocked();
   }
   After(kAuditRefusalWindow, [this] { WriteHeads(); });
 }
 
 void AuditLog::WriteHeadsLocked() {
-  OpenLocked().IgnoreError();  // Told with the lines.
+  OpenLocked().IgnoreError();  // Logged with the lines.
   std::vector<AuditEntry> entries;
   {
     absl::MutexLock heads_lock(&heads_mutex_);
     heads_due_ = false;
-    for (auto& [of, entry] : went_back_) entries.push_back(std::move(entry));
-    went_back_.clear();
+    for (auto& [of, entry] : conflicts_) entries.push_back(std::move(entry));
+    conflicts_.clear();
     // A new file has none of them: the old one may be taken away.
     if (std::exchange(heads_in_file_, file_.first_sequence()) !=
         file_.first_sequence()) {

@@ -48,7 +48,7 @@ TEST(ParseControllerFlagsTest, HasADefaultPlaceForEachFile) {
   EXPECT_EQ(flags.tls.key, "/etc/clusterd/controller.key");
 }
 
-TEST(ParseControllerFlagsTest, IssuesNoCertificatesUnlessItIsTold) {
+TEST(ParseControllerFlagsTest, IssuesNoCertificatesByDefault) {
   ControllerFlags flags;
   ASSERT_EQ(Parse({}, &flags), std::nullopt);
   EXPECT_EQ(flags.ca_dir, "");
@@ -65,7 +65,7 @@ TEST(ParseControllerFlagsTest, IssuesNoCertificatesUnlessItIsTold) {
   testing::internal::GetCapturedStderr();
 }
 
-TEST(ParseControllerFlagsTest, TheStatusPortIsToldOrLeftToTheServer) {
+TEST(ParseControllerFlagsTest, TheStatusPortIsGivenOrLeftToTheServer) {
   ControllerFlags flags;
   ASSERT_EQ(Parse({}, &flags), std::nullopt);
   EXPECT_EQ(flags.status_listen, "");

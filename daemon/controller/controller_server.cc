@@ -3,11 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <thread>
 #include <utility>
 
@@ -35,9 +31,9 @@ constexpr absl::Duration kMaxIdle = absl::Minutes(5);
 constexpr int kTlsFrameBytes = 4096;
 // Headers of a call. Ours take some 300: path, authority, user agent, deadline.
 constexpr int kMaxHeaderBytes = 4096;
-// A host has one call, a client few. A peer with more is cut off.
+// A host has one call, a client few. A peer with more is disconnected.
 constexpr int kMaxCallsPerConnection = 16;
-constexpr int kCutOffCalls = 2 * kMaxCallsPerConnection;
+constexpr int kDisconnectAtCalls = 2 * kMaxCallsPerConnection;
 // gRPC counts this much of its memory for each connection.
 constexpr size_t kConnectionBytes = 32 << 10;
 // The most threads on which gRPC 1.51 serves, whatever the number of cores.
@@ -107,7 +103,7 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options,
                 options.wire_memory_bytes / kConnectionBytes});
   accept.admission.waiting = std::min(accept.admission.waiting, most);
   accept.bytes = kBytesOfConnection;
-  accept.calls = kCutOffCalls;
+  accept.calls = kDisconnectAtCalls;
   accept.unacknowledged = options.keepalive_timeout;
   accept.failed = [audit](const std::string& peer, const std::string& line) {
     audit->Refuse(MakeAuditEntry("handshake", "", "", peer),
@@ -155,8 +151,9 @@ absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
 }
 
 ControllerParts WithOwn(ControllerParts parts, AttachedHosts* hosts,
-                        NewestReport* newest) {
+                        FactQueue* queue, NewestReport* newest) {
   parts.hosts = hosts;
+  parts.queue = queue;
   parts.newest = newest;
   return parts;
 }
@@ -180,30 +177,30 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
            /*facts=*/
            [this](HostFacts facts) { return WithOwnRoots(std::move(facts)); }}),
       start_rate_(StartRate(options)),
-      parts_(WithOwn(parts, &hosts_, newest_.get())),
+      parts_(WithOwn(parts, &hosts_, &queue_, newest_.get())),
+      queue_(parts_),
       trusted_(std::move(trusted)),
-      desk_(trusted_.store == nullptr
-                ? nullptr
-                : std::make_unique<EnrolmentService>(
-                      parts_, trusted_.authority.get(), trusted_.store.get(),
-                      options.trust.leaf_life)),
-      listener_(desk_ == nullptr
+      enrolment_(trusted_.store == nullptr
+                     ? nullptr
+                     : std::make_unique<EnrolmentService>(
+                           parts_, trusted_.authority.get(),
+                           trusted_.store.get(), options.trust.leaf_life)),
+      listener_(enrolment_ == nullptr
                     ? nullptr
                     : std::make_unique<EnrolmentListener>(
-                          EnrolmentOptions(options), desk_.get(), parts_)),
+                          EnrolmentOptions(options), enrolment_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
-      jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
+      jobs_(parts_, [tls = options.tls] { return MakeSigner(tls); }),
       brake_(parts_, options.drain),
       news_(parts.scheduler, parts.log),
-      schedule_(parts_, &running_, Notes(options, parts),
+      schedule_(parts_, Notes(options, parts),
                 [this](VerdictNews news) { news_.Send(std::move(news)); }),
       watch_(parts_.spec->cluster(), WatchedSettings(), parts_.scheduler,
              parts_.pool),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
-                  Notes(options, parts)),
-      trust_(TrustService::Make(parts_, options.tls, desk_.get(),
+      controller_(parts_, &changes_, &jobs_, &watch_, Notes(options, parts)),
+      trust_(TrustService::Make(parts_, options.tls, enrolment_.get(),
                                 listener_.get())) {}
 
 std::function<std::vector<std::string>()> ControllerServer::Notes(
@@ -235,13 +232,13 @@ HostQuestions ControllerServer::Questions() {
         return brake_.Ask(host, question);
       },
       nullptr, nullptr, [this] { return Spread(); }};
-  if (desk_ == nullptr) return questions;
+  if (enrolment_ == nullptr) return questions;
   questions.roots_bundle = trusted_.authority->newest_bundle();
   questions.admit =
       [this](const std::string& host, const std::string& machine_id,
              const std::string& pem) -> absl::StatusOr<AdmittedHost> {
-    ASSIGN_OR_RETURN(const bool renews, desk_->Admit(host, pem));
-    return AdmittedHost{renews, desk_->BoundTo(host, machine_id)};
+    ASSIGN_OR_RETURN(const bool renews, enrolment_->Admit(host, pem));
+    return AdmittedHost{renews, enrolment_->BoundTo(host, machine_id)};
   };
   questions.certificate =
       [this](const std::string& host, const std::string& pem,
@@ -250,7 +247,7 @@ HostQuestions ControllerServer::Questions() {
         const bool taken =
             parts_.pool->TryRun([this, host, pem, request, reply] {
               absl::StatusOr<Enrolled> enrolled =
-                  desk_->Renew(host, pem, request.signing_request());
+                  enrolment_->Renew(host, pem, request.signing_request());
               CertificateAnswer answer;
               if (enrolled.ok()) {
                 *answer.mutable_enrolled() = *std::move(enrolled);
@@ -328,7 +325,7 @@ WatchSources ControllerServer::WatchedSettings() {
     return asked->Of(newest, newest ? newest_->Before(*newest) : nullptr);
   };
   sources.running = [this] {
-    std::vector<FindingValue> running = RunningWords(running_.All());
+    std::vector<FindingValue> running = RunningWords(queue_.Running());
     const FindingValue change = changes_.Running();
     if (!change.words().empty()) running.insert(running.begin(), change);
     return running;
@@ -339,9 +336,6 @@ WatchSources ControllerServer::WatchedSettings() {
 
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   return {[this] { return parts_.spec->spec(); },
-          [this](const HostTask& observation, AttachedHosts::Done done) {
-            hosts_.Observe(observation, std::move(done));
-          },
           [this](std::shared_ptr<const ClusterPlan> plan,
                  DriftEnforcer::OnApplied done) {
             ApplyWatcher watcher;
@@ -350,25 +344,17 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
                 .Start(EnforcedChange(std::move(plan)), std::move(watcher))
                 .status();
           },
-          parts_.scheduler,
-          parts_.pool,
-          parts_.log};
+          &queue_, parts_.scheduler, parts_.log};
 }
 
 absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerOptions& options,
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
-  if (parts.gate == nullptr) {
-    return InternalWords("msg-hub-no-open-controller");
-  }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
   if (trusted.authority != nullptr) {
     RETURN_IF_ERROR(trusted.authority->CheckBundle(
         options.tls, parts.spec->cluster(), parts.scheduler->Now()));
-  }
-  if (parts.audit == nullptr) {
-    return PreconditionWords("msg-hub-no-audit");
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
@@ -498,13 +484,17 @@ ControllerServer::~ControllerServer() {
   schedule_.Stop();
   news_.Stop();
   changes_.Stop();
-  jobs_.Stop();
+  queue_.Close();
   watch_.Stop();
-  if (server_ == nullptr) return;
+  if (server_ == nullptr) {
+    queue_.Stop();
+    return;
+  }
   acceptor_->Close();
   hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
+  queue_.Stop();
   // Calls have queued work there that uses these members.
   parts_.pool->Drain();
 }
@@ -532,19 +522,6 @@ std::vector<std::string> EndingOfController(const TlsFiles& tls,
       {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
       "noticed-after-a-restart"));
   return lines;
-}
-
-absl::Status WritePortFile(const std::string& path, int port) {
-  const std::string beside = absl::StrCat(path, ".new");
-  std::ofstream file(beside, std::ios::trunc);
-  file << port << '\n';
-  file.close();
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    std::remove(beside.c_str());
-    return DeniedWords("msg-hub-port-file", path, std::strerror(error));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace clusterd

@@ -17,18 +17,18 @@
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/admission/connection_acceptor.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/change/drift_enforcer.h"
-#include "daemon/controller/controller_service.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/jobs/drain_brake.h"
 #include "daemon/controller/jobs/job_checks.h"
 #include "daemon/controller/notify/news_sender.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/controller/schedule/check_schedule.h"
+#include "daemon/controller/service/controller_service.h"
 #include "daemon/controller/status/http_server.h"
 #include "daemon/controller/status/status_pages.h"
 #include "daemon/controller/trust/certificate_authority.h"
@@ -157,12 +157,12 @@ class ControllerServer {
   AttachedHosts hosts_;
   const double start_rate_;  // Handshakes a second.
   const ControllerParts parts_;
+  FactQueue queue_;
   const Trusted trusted_;
-  const std::unique_ptr<EnrolmentService> desk_;
+  const std::unique_ptr<EnrolmentService> enrolment_;
   const std::unique_ptr<EnrolmentListener> listener_;
   ClusterChanges changes_;
   DriftEnforcer enforcer_;
-  RunningChecks running_;
   JobChecks jobs_;
   DrainBrake brake_;
   NewsSender news_;
@@ -181,10 +181,6 @@ class ControllerServer {
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now);
-
-// Writes the port that a server on port 0 was given: the number and a newline,
-// atomically. PermissionDenied, naming the file, if it cannot be written.
-absl::Status WritePortFile(const std::string& path, int port);
 
 }  // namespace clusterd
 

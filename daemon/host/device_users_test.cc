@@ -111,7 +111,7 @@ TEST_F(DeviceUsersTest, CountsAProcessOnceForEachDevice) {
 }
 
 // A user's process may have more files open than the 100,000 that are read.
-TEST_F(DeviceUsersTest, FindsANodeOfAProcessWithMoreFilesThanItLooksAt) {
+TEST_F(DeviceUsersTest, FindsANodeOfAProcessWithMoreFilesThanItReads) {
   constexpr rlim_t kFiles = 101'000;
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -183,7 +183,7 @@ TEST(AddLoginFileTest, KeepsTheLettersOfAValue) {
 }
 
 // A login only prints "level1:ring: command not found".
-TEST(AddLoginFileTest, SaysWhatTheShellCutsOffAnUnquotedValue) {
+TEST(AddLoginFileTest, SaysWhatTheShellDropsOfAnUnquotedValue) {
   EXPECT_THAT(
       OfShell("export HCCL_ALGO=level0:NA;level1:ring\n"
               "export HCCL_ALGO=level0:NA; level1:ring;level2:ring # ours\n"
@@ -225,7 +225,7 @@ TEST(AddLoginFileTest, AShellOfItsOwnSetsNothing) {
                           "3 HCCL_RDMA_SL=2 not read without ' | cat'"));
 }
 
-TEST(AddLoginFileTest, QuotedValuesAndOtherCommandsAreNotCutOff) {
+TEST(AddLoginFileTest, QuotedValuesAndOtherCommandsAreNotTruncated) {
   EXPECT_THAT(
       OfShell("export HCCL_ALGO=\"level0:NA;level1:ring\"\n"
               "export HCCL_ALGO='a|b&c d'\nexport HCCL_ALGO=a\\;b:c\n"

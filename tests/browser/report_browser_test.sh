@@ -116,11 +116,11 @@ expect "the bar is hidden" 1 '<div class="bar" id="bar" hidden="">'
 
 # Acts as a user would, by a script that only runs in a copy without the policy.
 with_script small >"$work/driven.html" <<'JS'
-const told = [];
+const lines = [];
 const one = (selector) => document.querySelector(selector);
 const shown = (selector) => Array.from(one('#body').querySelectorAll(selector))
     .filter((element) => !element.classList.contains('away')).length;
-const tell = (name, value) => told.push(name + '=' + value);
+const tell = (name, value) => lines.push(name + '=' + value);
 const press = (target, key) => target.dispatchEvent(
     new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
 tell('rows', shown('tr.finding') > 0);
@@ -159,7 +159,7 @@ tell('found in Chinese', one('#zh-h1 tbody').textContent.includes('\u8bbe\u5907 
 location.hash = '#findings';
 setTimeout(() => {
   tell('back by a link', one('#english').checked);
-  document.title = told.join(' ');
+  document.title = lines.join(' ');
 }, 100);
 JS
 open_quietly driven --virtual-time-budget=10000

@@ -1,5 +1,5 @@
-// Applies over the stream: clusterd as a service, on a machine from memory,
-// against a controller that the test plays.
+// Applies over the stream: clusterd as a service, on a machine in memory, with
+// a simulated controller.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
@@ -33,7 +33,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Before any thread of the process, gRPC's included.
+// Created before any thread of the process, gRPC's included.
 BlockedSignals process_signals;
 
 constexpr char kAllowAll[] =
@@ -66,7 +66,7 @@ class PlayedHub final : public AgentHub::Service {
       messages_.push_back(message);
     }
     absl::MutexLock lock(&mutex_);
-    // The next stream may have begun before this one is known to have ended.
+    // The next stream may begin before this one's end is noticed.
     if (stream_ == stream) stream_ = nullptr;
     return grpc::Status::OK;
   }
@@ -90,7 +90,7 @@ class PlayedHub final : public AgentHub::Service {
     ASSERT_NE(stream_, nullptr);
     context_->TryCancel();
   }
-  // The next message that was not taken yet.
+  // Takes the next message.
   AgentMessage Next() {
     absl::MutexLock lock(&mutex_);
     const auto some = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -162,17 +162,17 @@ class ApplyTaskTest : public testing::Test {
 
   void Allow(const std::string& text) { std::ofstream(flags_.config) << text; }
 
-  // The plan is made before: the machine is the daemon's from then on.
+  // Makes the plan first: from then on, only the daemon uses the machine.
   void Start(Applier::DeviceUsers users = &TestDaemon::NoUsers) {
     plan_ = scenario_->Plan();
     before_ = scenario_->State();
     daemon_ = std::make_unique<TestDaemon>(
         flags_, scenario_.get(), &process_signals, "", std::move(users));
     hello_ = hub_.WaitForHello();
-    told_ = hub_.Next().past_applies();
+    past_ = hub_.Next().past_applies();
   }
-  // The applier searches for users of devices before the first effect, so who
-  // blocks the search blocks the apply, here until go_on_.
+  // The applier searches for users of devices before the first effect, so this
+  // blocks the apply in the search until go_on_.
   void StartAnApplyThatWaits() {
     Start([this] {
       begun_.Notify();
@@ -195,17 +195,17 @@ class ApplyTaskTest : public testing::Test {
     EXPECT_TRUE(daemon_->Terminate().ok());
     return scenario_->State();
   }
-  // What the daemon says to the stream after this one, which breaks.
-  PastApplies ToldAfterABreak() {
+  // Breaks the stream; returns the daemon's past applies on the next one.
+  PastApplies PastAfterABreak() {
     hub_.BreakStream();
     hub_.WaitForHello(2);
     return hub_.Next().past_applies();
   }
-  static ApplyResult OnlyOne(const PastApplies& told) {
-    EXPECT_EQ(told.results_size(), 1) << told.ShortDebugString();
-    return told.results().empty() ? ApplyResult() : told.results(0);
+  static ApplyResult OnlyOne(const PastApplies& past) {
+    EXPECT_EQ(past.results_size(), 1) << past.ShortDebugString();
+    return past.results().empty() ? ApplyResult() : past.results(0);
   }
-  // Skips progress.
+  // The next message that is not progress.
   AgentMessage NextButProgress() {
     AgentMessage message = hub_.Next();
     while (message.has_progress()) message = hub_.Next();
@@ -223,8 +223,8 @@ class ApplyTaskTest : public testing::Test {
   std::map<std::string, std::string> before_;
   std::unique_ptr<TestDaemon> daemon_;
   Hello hello_;
-  // The daemon's message after its welcome.
-  PastApplies told_;
+  // The daemon's first message after the welcome.
+  PastApplies past_;
 };
 
 TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
@@ -285,7 +285,7 @@ TEST_F(ApplyTaskTest, KeepsWhatIsConfirmedAndTellsTheNextStream) {
   EXPECT_EQ(confirmed.result().apply().outcome(), ApplyResult::APPLIED)
       << confirmed.ShortDebugString();
   scenario_->clock.Advance(absl::Hours(1));
-  const PastApplies past = ToldAfterABreak();
+  const PastApplies past = PastAfterABreak();
   EXPECT_EQ(past.waits_for_confirmation(), "");
   EXPECT_EQ(OnlyOne(past).outcome(), ApplyResult::APPLIED);
   EXPECT_NE(StateAtTheEnd(), before_);
@@ -312,22 +312,22 @@ TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
 
 TEST_F(ApplyTaskTest, SaysOnceItIsWelcomeThatItKnowsOfNothing) {
   Start();
-  EXPECT_TRUE(told_.knows_all()) << told_.ShortDebugString();
-  EXPECT_THAT(told_.results(), IsEmpty());
-  EXPECT_THAT(told_.journals(), IsEmpty());
-  EXPECT_EQ(told_.at_work(), "");
+  EXPECT_TRUE(past_.knows_all()) << past_.ShortDebugString();
+  EXPECT_THAT(past_.results(), IsEmpty());
+  EXPECT_THAT(past_.journals(), IsEmpty());
+  EXPECT_EQ(past_.at_work(), "");
 }
 
 TEST_F(ApplyTaskTest, TellsTheNextStreamHowAnApplyEnded) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
-  const ApplyResult past = OnlyOne(ToldAfterABreak());
+  const ApplyResult past = OnlyOne(PastAfterABreak());
   EXPECT_EQ(past.apply_id(), "a1");
   EXPECT_EQ(past.outcome(), ApplyResult::APPLIED);
 }
 
-// One fact of the plan and of the journal is the text of all rules.
+// The plan and the journal have the text of all rules as one fact.
 TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   std::string rules;
   scenario_->machine.firewall(UFW).rules.clear();
@@ -351,10 +351,10 @@ TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
       EXPECT_TRUE(CleanMessage(message.mutable_progress()).ok());
       message = hub_.Next();
     }
-    const absl::Status status =
-        message.has_result() ? CleanMessage(message.mutable_result())
-                             : CleanMessage(message.mutable_past_applies());
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(message.has_result()
+                  ? CleanMessage(message.mutable_result())
+                  : CleanMessage(message.mutable_past_applies()),
+              absl::OkStatus());
     return message;
   };
   hub_.Send(ApplyMessage(1, plan_));
@@ -373,8 +373,7 @@ TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   DriftReport report;
   *report.mutable_drift() = FindAppliedDrift({{begin, applied}}, drifted);
   EXPECT_GT(report.drift().value().drifts_size(), 0);
-  const absl::Status status = CleanMessage(&report);
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(CleanMessage(&report), absl::OkStatus());
 }
 
 TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
@@ -382,8 +381,8 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(hub_.Next().result().apply().outcome(), ApplyResult::REFUSED);
-  // As if that answer had been lost: the daemon sends it again.
-  const ApplyResult past = OnlyOne(ToldAfterABreak());
+  // The daemon sends the answer again, as if it had been lost.
+  const ApplyResult past = OnlyOne(PastAfterABreak());
   EXPECT_EQ(past.apply_id(), "a1");
   EXPECT_EQ(past.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(past.error(), HasSubstr("this host does not allow"));
@@ -391,7 +390,7 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
 
 TEST_F(ApplyTaskTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
   StartAnApplyThatWaits();
-  const PastApplies now = ToldAfterABreak();
+  const PastApplies now = PastAfterABreak();
   EXPECT_EQ(now.at_work(), "a1") << now.ShortDebugString();
   EXPECT_THAT(now.results(), IsEmpty());
   go_on_.Notify();
@@ -428,14 +427,14 @@ TEST_F(ApplyTaskTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
   EXPECT_NE(scenario_->State(), before_);
 }
 
-TEST_F(ApplyTaskTest, UndoesWhatACrashCutOffBeforeItAttaches) {
+TEST_F(ApplyTaskTest, UndoesAnInterruptedApplyBeforeItAttaches) {
   const auto before = OpenUfwScenario()->State();
   scenario_ = CrashedScenario();
   ASSERT_NE(scenario_->State(), before);
   Start();
-  const ApplyResult told = OnlyOne(told_);
-  EXPECT_EQ(told.apply_id(), "a1");
-  EXPECT_EQ(told.outcome(), ApplyResult::UNDONE);
+  const ApplyResult past = OnlyOne(past_);
+  EXPECT_EQ(past.apply_id(), "a1");
+  EXPECT_EQ(past.outcome(), ApplyResult::UNDONE);
   EXPECT_EQ(StateAtTheEnd(), before);
   const std::string lines = daemon_->log().Lines();
   ASSERT_THAT(lines, HasSubstr("apply a1 was cut off: UNDONE"));
@@ -446,7 +445,7 @@ TEST_F(ApplyTaskTest, AttachesAndRefusesWhenItCannotRecover) {
   const std::string journal = "/var/lib/clusterd/apply/old.journal";
   scenario_->machine.files().Put(journal, "no journal\n");
   Start();
-  EXPECT_FALSE(told_.knows_all()) << told_.ShortDebugString();
+  EXPECT_FALSE(past_.knows_all()) << past_.ShortDebugString();
   hub_.Send(ApplyMessage(1, plan_));
   const ApplyResult refused = hub_.Next().result().apply();
   EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);

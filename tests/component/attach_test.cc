@@ -107,7 +107,7 @@ TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   AttachedHost host(controller, "server0");
   controller.Stop();
   ASSERT_TRUE(host->WaitAttached(false));
-  EXPECT_TRUE(host->WaitError(Say("msg-hub-stopping")));
+  EXPECT_TRUE(host->log().WaitFor(Say("msg-hub-stopping")));
   controller.Start();
   ASSERT_TRUE(host->WaitAttached());
   EXPECT_TRUE(controller.Entry("server0").attached());
@@ -133,7 +133,7 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
   EXPECT_THAT(second.status(), HasText(controller.address()));
 }
 
-// The first stream does not answer any more, as after a power cut.
+// The first stream no longer answers, as after a power cut.
 TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
   RunningController controller(1);
   const TlsFiles tls = controller.certificates.Host("server0");
@@ -169,7 +169,7 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
               testing::Not(HasSubstr("host server0: detached")));
 }
 
-// A stream without a name yet must not send either.
+// A stream must not send before it has its name.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
   OwningController<PatientScheduler> controller(1);
   const TlsFiles tls = controller.certificates.Host("server0");
@@ -190,8 +190,8 @@ TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
   MemoryObserver observer{HostFacts()};
   options.machine_id = "another machine";
   TestHost second(options, &observer);
-  EXPECT_TRUE(second.WaitError(RowPattern("msg-hub-two-machines")));
-  // Otherwise its waits would start over after each refusal.
+  EXPECT_TRUE(second.log().WaitFor(RowPattern("msg-hub-two-machines")));
+  // If it were welcomed, its waits would start over after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
 }
 
@@ -207,16 +207,16 @@ class Watcher {
     if (!ended_) reader_->Finish();
   }
 
-  // Reads on until `holds`; false if the stream ends before.
+  // Reads until `holds` is true; false if the stream ends before.
   template <typename Condition>
   bool ReadUntil(const Condition& holds) {
     while (reader_->Read(&now_)) {
-      ++told_;
+      ++notified_;
       if (holds(now_)) return true;
     }
     return false;
   }
-  bool WaitUntilToldOnce() {
+  bool WaitUntilNotified() {
     return ReadUntil([](const ClusterNow&) { return true; });
   }
   grpc::Status End() {
@@ -226,21 +226,21 @@ class Watcher {
     return reader_->Finish();
   }
   const ClusterNow& now() const { return now_; }
-  int told() const { return told_; }
+  int notified() const { return notified_; }
 
  private:
   std::unique_ptr<Controller::Stub> client_;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReader<ClusterNow>> reader_;
   ClusterNow now_;
-  int told_ = 0;
+  int notified_ = 0;
   bool ended_ = false;
 };
 
 TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   RunningController controller(2);
   Watcher watcher(controller);
-  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  ASSERT_TRUE(watcher.WaitUntilNotified());
   EXPECT_EQ(watcher.now().schema_version(), 1u);
   EXPECT_EQ(watcher.now().cluster(), "test");
   EXPECT_EQ(watcher.now().hosts_expected(), 2u);
@@ -258,8 +258,8 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   host->stream().Stop();
   EXPECT_TRUE(watcher.ReadUntil(
       [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
-  // The watcher only receives changes, however many rounds there were.
-  EXPECT_LE(watcher.told(), 4);
+  // The watcher receives only changes, not every round.
+  EXPECT_LE(watcher.notified(), 4);
 }
 
 TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
@@ -275,7 +275,7 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
   facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
   const AttachedHost broken(controller, "server0", facts);
   Watcher watcher(controller);
-  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  ASSERT_TRUE(watcher.WaitUntilNotified());
   EXPECT_EQ(watcher.now().asked().newest().verdict(), PASS);
   EXPECT_FALSE(watcher.now().asked().has_changes());
 
@@ -295,7 +295,7 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
 TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
   RunningController controller(1);
   Watcher watcher(controller);
-  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  ASSERT_TRUE(watcher.WaitUntilNotified());
   controller.Stop();
   const grpc::Status end = watcher.End();
   EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -307,7 +307,7 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (int i = 0; i < 8; ++i) {
     watchers.push_back(std::make_unique<Watcher>(controller));
-    ASSERT_TRUE(watchers.back()->WaitUntilToldOnce());
+    ASSERT_TRUE(watchers.back()->WaitUntilNotified());
   }
   const grpc::Status refused = Watcher(controller).End();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -317,7 +317,7 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   watchers.pop_back();
   // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(
-      [&controller] { return Watcher(controller).WaitUntilToldOnce(); }));
+      [&controller] { return Watcher(controller).WaitUntilNotified(); }));
 }
 
 }  // namespace

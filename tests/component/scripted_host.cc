@@ -100,11 +100,11 @@ void ScriptedHost::AnswerChange(const Task& task, ApplyResult::Outcome outcome,
   for (const PlanStep& step : task.apply().plan().steps()) {
     AgentMessage progress;
     progress.mutable_progress()->set_task_id(task.task_id());
-    StepOutcome* const told = progress.mutable_progress()->mutable_step();
-    told->set_step(step.id());
-    told->set_state(outcome == ApplyResult::APPLIED ? StepOutcome::DONE
+    StepOutcome* const sent = progress.mutable_progress()->mutable_step();
+    sent->set_step(step.id());
+    sent->set_state(outcome == ApplyResult::APPLIED ? StepOutcome::DONE
                                                     : StepOutcome::FAILED);
-    *result.add_steps() = *told;
+    *result.add_steps() = *sent;
     host_.Send(progress);
   }
   if (outcome == ApplyResult::UNDONE) result.set_error("step 1: no effect");

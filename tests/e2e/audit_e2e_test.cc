@@ -26,15 +26,15 @@ using ::testing::HasSubstr;
 constexpr char kAdmin[] = "spiffe://demo/user/admin/role/admin";
 
 // "WHO WHAT SUBJECT: RESULT" of each line.
-std::vector<std::string> Told(const std::string& path) {
-  std::vector<std::string> told;
+std::vector<std::string> AuditLines(const std::string& path) {
+  std::vector<std::string> lines;
   for (const absl::string_view line :
        absl::StrSplit(TextOfFile(path), '\n', absl::SkipEmpty())) {
     const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
-    told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
-                                entry.subject(), ": ", entry.result()));
+    lines.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                 entry.subject(), ": ", entry.result()));
   }
-  return told;
+  return lines;
 }
 
 TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
@@ -54,14 +54,14 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   const std::string host =
       cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";
   EXPECT_THAT(
-      Told(controller),
+      AuditLines(controller),
       AllOf(Contains(HasSubstr(
                 "spiffe://demo/user/vera/role/viewer ApplyPlan : refused")),
             Contains(absl::StrCat(kAdmin, " ApplyPlan ", run, ": begins")),
             Contains(absl::StrCat(kAdmin, " ApplyPlan ", run,
                                   ": succeeded: 1 applied"))));
   EXPECT_THAT(
-      Told(host),
+      AuditLines(host),
       AllOf(Contains(absl::StrCat(kAdmin, " apply ", run, ": begins")),
             Contains(absl::StrCat(kAdmin, " apply ", run, ": APPLIED"))));
 
@@ -89,8 +89,8 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_EQ(altered.exit_status, 1);
   EXPECT_THAT(altered.standard_output, HasSubstr(": altered: "));
 
-  // Whole lines, cut off the end: only the other side knows. A line about the
-  // other's newest head, which has no copy, may follow the apply's by now.
+  // Cuts whole lines off the end: only the other side notices. A line about the
+  // other's newest head, which has no copy, may already follow the apply's.
   std::string cut = TextOfFile(host);
   cut.resize(cut.rfind('\n', cut.find("\"result\":\"APPLIED")) + 1);
   std::ofstream(copy) << cut;
@@ -111,9 +111,9 @@ TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
   cluster.StartController();
   ShakeHandsAsAStranger(cluster.port());
   EXPECT_TRUE(WaitUntil([&] {
-    for (const std::string& told :
-         Told(cluster.folder() + "/state/audit.jsonl")) {
-      if (absl::StrContains(told,
+    for (const std::string& line :
+         AuditLines(cluster.folder() + "/state/audit.jsonl")) {
+      if (absl::StrContains(line,
                             " handshake : refused: UNAUTHENTICATED: TLS "
                             "handshake with ipv4:127.0.0.1:")) {
         return true;
@@ -123,7 +123,7 @@ TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
   }));
 }
 
-TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
+TEST(AuditE2eTest, TruncatedTailShowsAlsoAfterTheHostWasRestarted) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.StartController();
@@ -141,7 +141,7 @@ TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
   ASSERT_NE(begins, std::string::npos);
   std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);
   cluster.StartHost("server0");
-  // It sends its new head right after the welcome.
+  // The host sends its new head right after the welcome.
   EXPECT_TRUE(WaitUntil([&] {
     const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
     return absl::StrContains(heads.standard_output, "contradicted");

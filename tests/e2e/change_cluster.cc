@@ -213,9 +213,9 @@ ChangeOutcome FinishChange(Process* clusterctl) {
 
 std::string WaitForRunId(Process* clusterctl) {
   std::string line;
-  const absl::Status told =
+  const absl::Status notified =
       clusterctl->WaitForErrorLine("clusterctl apply: run ", &line);
-  EXPECT_TRUE(told.ok()) << told;
+  EXPECT_TRUE(notified.ok()) << notified;
   return line;
 }
 

@@ -1,5 +1,5 @@
-// A change that rolls back automatically, with the real programs. It blocks all
-// others while it waits. A person keeps it after its host was killed, or it is
+// Changes with automatic rollback, with the real programs. A change that waits
+// blocks all others. A person confirms it after its host was killed, or it is
 // rolled back.
 #include <string>
 
@@ -46,7 +46,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   cluster.RunClusterctl({"confirm", id});
   EXPECT_TRUE(WaitUntil([&] {
     const Confirmation now = cluster.Show(id).confirmation();
-    return now.state() == Confirmation::CONFIRMED && now.untold().empty();
+    return now.state() == Confirmation::CONFIRMED && now.pending().empty();
   })) << cluster.ShowText(id);
   EXPECT_THAT(cluster.ShowText(id),
               AllOf(HasSubstr("CONFIRMED: 1 applied of 1 host"),
@@ -57,7 +57,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
 }
 
-// Searches the history, which has checks of the applied changes, too.
+// Searches the history, which also has checks of the applied changes.
 std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
   for (const HistoryEntry& entry : cluster.History()) {
     if (entry.id() == id) return entry.summary();
@@ -65,8 +65,8 @@ std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
   return "";
 }
 
-// Through the shortest deadline that there is.
-TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
+// Waits for the shortest possible deadline.
+TEST(ConfirmedChangeTest, RevertsWithoutConfirmationThoughClusterdWasKilled) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=128", "host:persistent=none",
                             "3:address=192.168.9.9"});
@@ -97,7 +97,7 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
     return SummaryOf(cluster, id) == "1 host; 1 rolled back; not confirmed";
   })) << SummaryOf(cluster, id);
   const ApplyReport shown = cluster.Show(id);
-  EXPECT_EQ(shown.confirmation().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(shown.confirmation().state(), Confirmation::REVERTING);
   EXPECT_EQ(shown.hosts(0).outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_TRUE(shown.hosts(0).not_confirmed());
   EXPECT_THAT(cluster.ShowText(id),

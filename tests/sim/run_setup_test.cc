@@ -118,7 +118,7 @@ TEST(SetupOfTest, ProductThatNobodyKnowsCannotBeArranged) {
   EXPECT_THAT(SetupOf(record).not_understood, ElementsAre("product A7"));
 }
 
-TEST(SetupOfTest, DevicesReportInitUnlessTold) {
+TEST(SetupOfTest, DevicesReportInitByDefault) {
   EXPECT_EQ(Of("netdetect.0=10.0.0.9").state.Find("net_health.0"), "6");
   EXPECT_EQ(Of("net_health.0=2").state.Find("net_health.0"), "2");
 }

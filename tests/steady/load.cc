@@ -91,12 +91,12 @@ void HoldSockets(int ready) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-  const size_t room = limit.rlim_cur > 2 * kDescriptorsKept
+  const size_t most = limit.rlim_cur > 2 * kDescriptorsKept
                           ? (limit.rlim_cur - kDescriptorsKept) / 2
                           : kDescriptorsKept;
   sockaddr_in address;
   const int listener = Listen(&address);
-  std::vector<std::pair<int, int>> held(std::min(kConnections, room), {-1, -1});
+  std::vector<std::pair<int, int>> held(std::min(kConnections, most), {-1, -1});
   bool full = false;
   for (size_t at = 0;; at = (at + 1) % held.size()) {
     auto& [ours, theirs] = held[at];
@@ -150,7 +150,7 @@ void HoldMounts(const std::string& folder, int ready) {
 }
 
 // A file as large as the memory, or half of the free disk at most, written once
-// and then read for ever. Every other page makes room for it.
+// and then read forever. Every other page makes room for it.
 void FillPageCache(const std::string& folder, int ready) {
   struct sysinfo memory = {};
   sysinfo(&memory);
@@ -185,12 +185,12 @@ bool AllRun() {
   return must_end != 0 || (known && ended.si_pid == 0);
 }
 
-// Waits until so many children have written to `ready`, or the load ends.
+// Waits until this many children have written to `ready`, or the load ends.
 void WaitReady(int ready, int count) {
   while (count > 0 && must_end == 0 && AllRun()) {
     pollfd readable = {ready, POLLIN, 0};
-    char told;
-    if (poll(&readable, 1, 100) > 0 && read(ready, &told, 1) == 1) --count;
+    char byte;
+    if (poll(&readable, 1, 100) > 0 && read(ready, &byte, 1) == 1) --count;
   }
 }
 

@@ -53,7 +53,7 @@ devices:
 hccl: {base_port: 60000, port_count: auto}
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-# Which a loaded machine keeps, and a tool that this test holds up.
+# Long enough for a loaded machine, and for a tool that this test delays.
 deadlines: {command: 2m, host: 10m, run: 20m}
 EOT
 
@@ -110,14 +110,14 @@ in_machine /usr/bin/nsenter -t "$pid" -m /bin/sh -c '
     [ ! -e "$root$1/cgroup.controllers" ] || exec mkdir "$root$1/program-test"
   done
   exit 1' sh "$own" || fail "clusterd may make no control group below $own"
-# In another slice clusterd cannot make control groups; it logs so once at its start.
+# clusterd cannot make control groups in another slice; it logs so once at its start.
 without_group() { in_machine /usr/bin/journalctl --no-pager -o cat -u clusterd | grep -c "have no control group of their own: .*survive" || true; }
-told_once() { [ "$(without_group)" -eq 1 ]; }
+warned_once() { [ "$(without_group)" -eq 1 ]; }
 printf '[Service]\nSlice=other.slice\n' >"$TEST_TMPDIR/slice.conf"
 push "$TEST_TMPDIR/slice.conf" /etc/systemd/system/clusterd.service.d/slice.conf
 in_machine /usr/bin/systemctl daemon-reload
 in_machine /usr/bin/systemctl restart clusterd
-await "the line that programs have no control group" told_once
+await "the line that programs have no control group" warned_once
 in_machine /bin/rm /etc/systemd/system/clusterd.service.d/slice.conf
 in_machine /usr/bin/systemctl daemon-reload
 in_machine /usr/bin/systemctl restart clusterd
@@ -162,8 +162,8 @@ status_of() {
   cat "$TEST_TMPDIR/out"
 }
 
-# In this order, and one after the other: firewalld flushes the rules of ufw when it starts, and
-# leaves ufw's policy, which then drops everything.
+# This order matters: firewalld flushes the rules of ufw when it starts, and leaves ufw's policy,
+# which then drops everything.
 in_machine /usr/bin/systemctl enable --now firewalld
 await "the start of firewalld" in_machine /usr/bin/firewall-cmd --quiet --state
 in_machine /usr/sbin/ufw --force enable
@@ -300,7 +300,7 @@ grep -q "to keep it, run: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the ap
 firewalls="$(in_machine /usr/bin/systemctl is-active firewalld || true) $(in_machine /usr/sbin/ufw status)"
 # A machine so slow that the time has passed by now shows the later state.
 [ $((SECONDS - began)) -ge $((within - 1)) ] || expect "firewalld and ufw while it waits" "inactive Status: inactive" "$firewalls"
-went_back() { grep -q "1 rolled back; not confirmed\"" <(clusterctl history -o json); }
-patience=$((within + patience)) await "going back at the deadline" went_back
+rolled_back() { grep -q "1 rolled back; not confirmed\"" <(clusterctl history -o json); }
+patience=$((within + patience)) await "going back at the deadline" rolled_back
 expect "settings in the end" "$before" "$(settings)"
 echo "units: all well"

@@ -6,7 +6,6 @@
 #include <sstream>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "client/print/now_table.h"
 #include "config/report/message_json.h"
@@ -101,7 +100,7 @@ class WatchCommand final : public Command {
       out << OnOneLine(MessageJson(*now_)) << std::flush;
       return;
     }
-    if (session().look_at_terminal) terminal_ = session().look_at_terminal();
+    if (session().read_terminal) terminal_ = session().read_terminal();
     const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
     const Style style = StyleOf(&Terminal::out_is_terminal, terminal,
                                 session().environment, color_);

@@ -89,7 +89,7 @@ TEST(WatchCommandTest, GoesOnWhenTheControllerIsBackAndSaysThatItWasAway) {
   EXPECT_THAT(
       RunProgram({"watch"}, world),
       Ends(0,
-           Err(Told("watch", Worded("now-retries", FromController("stopping"),
+           Err(Line("watch", Worded("now-retries", FromController("stopping"),
                                     "00:00:00"))),
            Out(HasSubstr("12 of 12 attached"))));
   EXPECT_EQ(controller.watches(), 3);
@@ -111,7 +111,7 @@ TEST(WatchCommandTest, SaysOnItsScreenThatTheControllerIsAway) {
 
 TEST(WatchCommandTest, GivesUpAControllerThatWasNeverThereOrStaysAway) {
   ProgramWorld world = WorldOf({}, 0);
-  const std::string stopping = Told("watch", FromController("stopping"));
+  const std::string stopping = Line("watch", FromController("stopping"));
   EXPECT_THAT(RunProgram({"watch"}, world), Ends(2, Err(stopping)));
   world = WorldOf({{With(11)}, {}, {}, {}}, 0);
   world.clock_step = absl::Minutes(45);

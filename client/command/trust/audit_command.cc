@@ -74,7 +74,7 @@ class AuditHeadCommand final : public Request {
       rows.push_back(
           {{head.of() == kThisFile ? Say("audit-this-file")
                                    : page.Safe(head.of())},
-           {page.Safe(head.contradicted() ? Say("audit-went-back", text)
+           {page.Safe(head.contradicted() ? Say("audit-contradicted", text)
                                           : text)}});
     }
     page.PrintTable(rows, {});

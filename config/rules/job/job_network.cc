@@ -12,7 +12,6 @@
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/rule_report.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -122,7 +121,7 @@ std::optional<uint32_t> RealPod(const HostView& host) {
   return pod;
 }
 
-bool IsUntold(const HostView& host) {
+bool HasNoPod(const HostView& host) {
   return absl::c_any_of(host.devices, [](const DeviceView& device) {
     const Missing::Reason why = device.facts->super_pod().missing().reason();
     return why == Missing::NOT_SUPPORTED || why == Missing::ABSENT;
@@ -236,7 +235,7 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
   if (network.need != Need::kNotKnown || (!unused && unusable == 0)) return;
   for (const auto& [host, what] : network.unknown) {
     // No tool of the host has a query for it.
-    if (what.words() == kSuperPod && IsUntold(*host)) continue;
+    if (what.words() == kSuperPod && HasNoPod(*host)) continue;
     report.Add(*host, "pod-not-known", what);
   }
 }

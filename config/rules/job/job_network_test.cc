@@ -266,7 +266,7 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
               Contains(Say("jobs-none-across", "ring")));
 }
 
-TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
+TEST(JobNetworkTest, ModeAmpIsReportedAndFailsNoJob) {
   TestCluster cluster("atlas-training", "amp");
   EXPECT_THAT(cluster.MakeReport().notes(),
               Contains(HasSubstr("jobs: mode is amp")));

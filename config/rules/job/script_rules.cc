@@ -2,7 +2,6 @@
 // found in the text, without comments and strings, so an unusual script is not
 // understood rather than misjudged.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -125,7 +124,7 @@ std::string CallsOf(const std::string& code) {
   return calls;
 }
 
-// The calls with a literal for each name that has this value alone.
+// The calls with a literal for each name that has only this value.
 std::string Resolved(const std::string& code, std::string calls) {
   const RE2 literal(Form("literal-name"));
   re2::StringPiece rest(code);
@@ -307,7 +306,7 @@ class ScriptJudge {
     // Beside another call one for machines without NPUs is right.
     if (!Has(Form("device-ids"))) {
       Warn("no-device-ids", kAll);
-    } else if (!Has(Form("told-ids"))) {
+    } else if (!Has(Form("given-ids"))) {
       unclear_.push_back(Worded("script-model-device"));
     }
     const bool has_sampler = Has(Form("sampler"));

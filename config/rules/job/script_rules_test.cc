@@ -69,7 +69,7 @@ std::string Summary(const std::string& script) {
   return Running(script).Check("job-script").summary();
 }
 
-// What is observed in the good script with `text` in place of `old`.
+// The observed text for the good script with `text` in place of `old`.
 struct Case {
   const char* old;
   std::string text;
@@ -148,12 +148,12 @@ TEST(JobScriptTest, ABackendIsFoundInTheCallOfDeepSpeed) {
   EXPECT_EQ(Summary(with("deepspeed.init_distributed('hccl')")),
             "read train.py");
   // DeepSpeed has a default, and others a function of that name.
-  for (const char* untold :
+  for (const char* unknown :
        {"deepspeed.init_distributed()", "init_distributed(args)",
         "init_distributed(8, 'npu')"}) {
-    EXPECT_EQ(Observed(with(untold)), "") << untold;
-    EXPECT_THAT(Summary(with(untold)), HasSubstr("which backend is used"))
-        << untold;
+    EXPECT_EQ(Observed(with(unknown)), "") << unknown;
+    EXPECT_THAT(Summary(with(unknown)), HasSubstr("which backend is used"))
+        << unknown;
   }
 }
 
@@ -500,11 +500,11 @@ TEST(JobScriptTest, DevicesOfDistributedDataParallelAreOneForEachProcess) {
     EXPECT_EQ(Summary(with(one)), "read train.py") << one;
   }
   // PyTorch takes the device of the model, which the text does not show.
-  for (const char* untold : {"None", "device_ids=None", "device_ids=args.ids",
-                             "device_ids=[]", "**options"}) {
-    EXPECT_EQ(Observed(with(untold)), "") << untold;
-    EXPECT_THAT(Summary(with(untold)), HasSubstr("device the model uses"))
-        << untold;
+  for (const char* unknown : {"None", "device_ids=None", "device_ids=args.ids",
+                              "device_ids=[]", "**options"}) {
+    EXPECT_EQ(Observed(with(unknown)), "") << unknown;
+    EXPECT_THAT(Summary(with(unknown)), HasSubstr("device the model uses"))
+        << unknown;
   }
 }
 
@@ -581,12 +581,12 @@ TEST(JobScriptTest, EachLoaderOfTrainingDataHasASampler) {
     EXPECT_EQ(Observed(with(fine)), "") << fine;
     EXPECT_EQ(Summary(with(fine)), "read train.py") << fine;
   }
-  for (const std::string& untold :
+  for (const std::string& unknown :
        {with("latest = DataLoader(interval)"),
         "import webdataset\n" +
             with("pass\nother = DataLoader(d, shuffle=True)")}) {
-    EXPECT_EQ(Observed(untold), "");
-    EXPECT_THAT(Summary(untold), HasSubstr("for what line "));
+    EXPECT_EQ(Observed(unknown), "");
+    EXPECT_THAT(Summary(unknown), HasSubstr("for what line "));
   }
 }
 

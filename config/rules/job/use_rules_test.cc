@@ -73,7 +73,7 @@ TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
 }
 
 // The ports of jobs, not those of the spec.
-TEST(CheckPortsFreeTest, LooksAtTheBasePortOfLogins) {
+TEST(CheckPortsFreeTest, ChecksTheBasePortOfLogins) {
   TestCluster cluster;
   cluster.spec.mutable_hccl()->set_base_port_auto(true);
   AddSocket(53003, 900, "sshd", "LISTEN", &cluster.facts[0]);
@@ -318,7 +318,7 @@ TEST(CheckDeviceNamespaceTest, LeavesContainersThatComputeToDeviceIdle) {
   AddOwner({3}, &cluster.facts[0]).set_uses_device(true);
   AddOwner({40}, &cluster.facts[0]);  // Not planned.
   EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
-  // An older driver does not tell.
+  // An older driver does not report it.
   for (HostFacts& host : cluster.facts) {
     SetMissing(Missing::NOT_SUPPORTED, "", host.mutable_device_owners());
   }
@@ -458,7 +458,7 @@ TEST(CheckDeviceIdleTest, NamesTheProcessesOnceForTheirHost) {
             "4713 (python3), 4714 (python3) and 4 more\n");
 }
 
-TEST(CheckDeviceIdleTest, LooksOnlyAtPlannedDevices) {
+TEST(CheckDeviceIdleTest, ChecksOnlyPlannedDevices) {
   TestCluster cluster;
   ServerSpec* server = cluster.spec.mutable_servers(0);
   server->mutable_devices()->DeleteSubrange(4, 4);

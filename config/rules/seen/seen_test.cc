@@ -109,7 +109,7 @@ TEST_F(SeenTest, TellsWhichDevicesAreOnWhichSwitch) {
                           "leaf-1 0: server3", "leaf-1 1: server[0-3,5]"));
 }
 
-TEST_F(SeenTest, SwitchesOfOneNameAreToldApart) {
+TEST_F(SeenTest, SwitchesOfOneNameAreDistinguished) {
   for (HostFacts& host : facts_) {
     for (DeviceFacts& device : *host.mutable_devices()) device.clear_lldp();
     SetLeaf("switch", absl::StrCat("mac-", host.host() == "server0"),

@@ -131,7 +131,7 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                                "false, false},"));
 }
 
-TEST(RuleTableTest, HasTheFlagsOfARuleAndTheNamesOfWhatMendsIt) {
+TEST(RuleTableTest, HasTheFlagsOfARuleAndTheNamesOfWhatFixesIt) {
   const std::pair<const char*, const char*> kLines[] = {
       {"fixed_by: [\"gateway\", \"at boot\"] possible_causes: \"address\"",
        "\"gateway/at boot\", \"address\", \"\", false, false, false, false"},

@@ -483,14 +483,14 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
   return run.Undo(undo);
 }
 
-absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
-                                                const JournalState& state,
-                                                const UndoWatch& watch) {
+absl::StatusOr<ApplyResult> Applier::UndoUnfinished(const std::string& apply_id,
+                                                    const JournalState& state,
+                                                    const UndoWatch& watch) {
   const HostPlan& plan = state.begin.plan();
   const auto inside = EnterNamespaceAgain(access_, plan);
   const bool not_confirmed = state.waits() || state.not_confirmed;
   JournalUndo undo = NewUndo(
-      access_, Worded(not_confirmed ? kNotConfirmed : "msg-step-cut-off"),
+      access_, Worded(not_confirmed ? kNotConfirmed : "msg-step-interrupted"),
       "clusterd");
   undo.set_rollback(not_confirmed ||
                     state.phase == JournalState::Phase::kRollingBack);

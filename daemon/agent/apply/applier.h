@@ -200,9 +200,9 @@ class Applier {
                                  const JournalState& state,
                                  const PlanNamespace& inside,
                                  JournalUndo* undo);
-  absl::StatusOr<ApplyResult> UndoCutOff(const std::string& apply_id,
-                                         const JournalState& state,
-                                         const UndoWatch& watch);
+  absl::StatusOr<ApplyResult> UndoUnfinished(const std::string& apply_id,
+                                             const JournalState& state,
+                                             const UndoWatch& watch);
   absl::StatusOr<ApplyResult> UndoJournal(
       const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
       const JournalUndo& undo, std::unique_ptr<Journal> journal,

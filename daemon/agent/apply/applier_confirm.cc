@@ -1,5 +1,5 @@
-// What blocks the next apply, and its automatic end: an apply that a crash
-// interrupted, or one that waits to be confirmed.
+// Applies that block the next one, and their automatic end: an interrupted
+// apply, or one that waits to be confirmed.
 #include <algorithm>
 
 #include "config/words/subject_text.h"
@@ -133,7 +133,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
         each.state->waits() &&
         (also_waiting || IsOverdue(each.apply_id, *each.state));
     if (!each.state->unfinished() && !reverts) continue;
-    auto result = UndoCutOff(each.apply_id, *each.state, watch);
+    auto result = UndoUnfinished(each.apply_id, *each.state, watch);
     if (result.ok()) {
       results.push_back(*std::move(result));
     } else {

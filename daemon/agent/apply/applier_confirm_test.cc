@@ -82,7 +82,7 @@ std::string NotWaiting(const char* why) {
   return Say("msg-step-does-not-wait", "a1", Worded(why));
 }
 
-TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
+TEST_F(ApplierConfirmTest, RevertsAtItsDeadlineAndNotBefore) {
   MustApply();
   clock().Advance(kWithin - absl::Seconds(1));
   EXPECT_FALSE(Reverts());
@@ -92,7 +92,7 @@ TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
   EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(ApplierConfirmTest, GoesBackAlsoInAProcessThatStartsLater) {
+TEST_F(ApplierConfirmTest, RevertsAlsoInAProcessThatStartsLater) {
   MustApply();
   Restart();
   EXPECT_FALSE(Reverts());
@@ -142,7 +142,7 @@ TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
   EXPECT_TRUE(Reverts());
 }
 
-TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
+TEST_F(ApplierConfirmTest, RevertsAlsoIfTheJournalCannotGrow) {
   MustApply();
   clock().Advance(kWithin);
   machine().files().FailChanges(
@@ -235,7 +235,7 @@ TEST_F(ApplierConfirmTest, DoesNotStayForEverOnAMachineThatForgetsTheTime) {
   EXPECT_TRUE(Reverts());
 }
 
-TEST_F(ApplierConfirmTest, GoesBackWhereTheDeadlineCannotBeWrittenAfterABoot) {
+TEST_F(ApplierConfirmTest, RevertsIfTheDeadlineCannotBeWrittenAfterABoot) {
   MustApply();
   machine().PowerCycle();
   machine().files().FailChanges(
@@ -244,7 +244,7 @@ TEST_F(ApplierConfirmTest, GoesBackWhereTheDeadlineCannotBeWrittenAfterABoot) {
   EXPECT_TRUE(Reverts());
 }
 
-TEST_F(ApplierConfirmTest, GoesBackUnderAJobThatUsesADeviceAndNamesIt) {
+TEST_F(ApplierConfirmTest, RevertsUnderAJobThatUsesADeviceAndNamesIt) {
   MustApply();
   users_ = {{1, 4711, "python"}};
   clock().Advance(kWithin);
@@ -262,7 +262,7 @@ TEST_F(ApplierConfirmTest, RefusesADeadlineOverADay) {
   EXPECT_EQ(scenario_->State(), before_);
 }
 
-TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
+TEST_F(ApplierConfirmTest, RefusesADeadlineIfTheBootIsUnknown) {
   ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
   EXPECT_THAT(Apply().status(), HasText(Say("msg-step-boot-not-known")));
   EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());

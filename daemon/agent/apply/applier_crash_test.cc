@@ -287,7 +287,7 @@ void ApplyWaiting(Scenario* scenario) {
   ASSERT_EQ(result.outcome(), ApplyResult::APPLIED) << result.error();
 }
 
-TEST(ApplierCrashTest, WhatWaitsGoesBackAtItsDeadlineWhereverApplyIsKilled) {
+TEST(ApplierCrashTest, PendingApplyRevertsAtItsDeadlineWhereverItIsKilled) {
   for (const bool power_fails : {false, true}) {
     const Expected expected = RunToTheEnd({"open ufw", &OpenUfwScenario});
     EffectLog whole;
@@ -314,7 +314,7 @@ TEST(ApplierCrashTest, WhatWaitsGoesBackAtItsDeadlineWhereverApplyIsKilled) {
   }
 }
 
-TEST(ApplierCrashTest, GoingBackMayBeKilledAnywhereAndIsFinishedByTheNext) {
+TEST(ApplierCrashTest, KilledRevertIsFinishedByTheNext) {
   for (const NamedScenario& named : AllScenarios()) {
     const Expected expected = RunToTheEnd(named);
     EffectLog whole;

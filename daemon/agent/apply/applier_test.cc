@@ -383,7 +383,7 @@ TEST(ApplierTest, RollsBackOnceAndOnlyWhatItKnows) {
   const ApplyResult again = Got(host.Rollback());
   EXPECT_EQ(again.outcome(), ApplyResult::NOTHING_TO_DO);
   EXPECT_EQ(again.error(), Say("plan-say-undone-before"));
-  // A journal that was emptied is not one that was taken back.
+  // An emptied journal is not an undone one.
   host.machine().files().Put(absl::StrCat(kScenarioStateFolder, "/a1.journal"),
                              "");
   EXPECT_TRUE(absl::IsNotFound(host.Rollback().status()));
@@ -411,7 +411,7 @@ TEST(ApplierTest, RefusesToApplyUntilACrashIsUndone) {
   EXPECT_TRUE(Says(host.Apply("a2").status(), "apply a1 was cut off"));
   const ApplyResult recovered = OnlyOne(host.MakeApplier()->Recover());
   EXPECT_EQ(recovered.apply_id(), "a1");
-  EXPECT_EQ(recovered.error(), Say("msg-step-cut-off"));
+  EXPECT_EQ(recovered.error(), Say("msg-step-interrupted"));
   EXPECT_EQ(host.Apply("a2")->outcome(), ApplyResult::APPLIED);
   EXPECT_TRUE(host.MakeApplier()->Recover()->empty());
 }

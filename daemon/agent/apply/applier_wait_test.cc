@@ -28,15 +28,15 @@ class ApplierWaitTest : public ::testing::Test {
         [this] { return users_; });
   }
 
-  // Recovers; the calls of the watch are recorded in `told_`.
+  // Recovers; the calls of the watch are recorded in `calls_`.
   absl::Status Watched() {
     UndoWatch watch;
     watch.begins = [this](const std::string& id) {
-      told_.push_back(absl::StrCat(id, " begins"));
+      calls_.push_back(absl::StrCat(id, " begins"));
     };
     watch.ends = [this](const std::string& id,
                         const absl::StatusOr<ApplyResult>& result) {
-      told_.push_back(absl::StrCat(
+      calls_.push_back(absl::StrCat(
           id, " ",
           result.ok() ? ApplyResult::Outcome_Name(result->outcome())
                       : std::string(result.status().message())));
@@ -51,7 +51,7 @@ class ApplierWaitTest : public ::testing::Test {
   absl::StatusOr<std::vector<DeviceUser>> users_ =
       std::vector<DeviceUser>{{1, 4711, "python"}};
   std::unique_ptr<Applier> applier_;
-  std::vector<std::string> told_;
+  std::vector<std::string> calls_;
 };
 
 // Otherwise a user who may open a device would keep the host half applied.
@@ -67,7 +67,7 @@ TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
 
 // Users decide how many processes and open files there are to search, so
 // everything is put back before the search.
-TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
+TEST_F(ApplierWaitTest, SearchesForProcessesOnlyWhenAllIsBack) {
   for (const absl::Status& cannot :
        {absl::DeadlineExceededError("processes that use NPUs: not found"),
         absl::PermissionDeniedError("/proc/4711/fd: may not be looked into")}) {
@@ -87,7 +87,7 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
   }
 }
 
-// A user who may open hccn.conf can hold its lock for ever.
+// A user who may open hccn.conf can hold its lock forever.
 TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
   users_ = std::vector<DeviceUser>();
   machine().files().SetLockedElsewhere("/etc/hccn.conf", true);
@@ -116,7 +116,7 @@ TEST_F(ApplierWaitTest, TellsWhatItUndidBesideAJournalThatIsDamaged) {
                         "no journal\n");
   EXPECT_THAT(Watched(),
               Fails(absl::StatusCode::kDataLoss, HasText("old.journal")));
-  EXPECT_THAT(told_, ElementsAre("a1 begins", "a1 UNDONE"));
+  EXPECT_THAT(calls_, ElementsAre("a1 begins", "a1 UNDONE"));
 }
 
 // A job on a device that the plan does not change.

@@ -52,7 +52,7 @@ TEST(ConfirmDeadlineTest, GoesByTheWallClockAfterABoot) {
   // A machine without a battery starts in 1970: never further than at first.
   EXPECT_EQ(Left(Rebooted(absl::Minutes(4), -absl::Hours(24 * 365 * 50))),
             kWithin);
-  // It is now where the boot cannot be told.
+  // It is now if the boot is unknown.
   HostTime now = Begin();
   now.boot_id.clear();
   EXPECT_EQ(Left(now), absl::ZeroDuration());

@@ -44,7 +44,7 @@ TEST(FirewalldApplyTest, StoresWhatIsOpenNowAloneAndTakesThatBackAgain) {
   EXPECT_EQ(scenario->State(), before);
 }
 
-TEST(FirewalldApplyTest, LetsInAfterARebootWhatWasOpenNowAlone) {
+TEST(FirewalldApplyTest, AllowsAfterARebootWhatWasOpenNowAlone) {
   auto lost = HcclOpenNowAlone();
   lost->machine.PowerCycle();
   EXPECT_EQ(lost->machine.firewall(FIREWALLD).rules.count(kHcclRule), 0u);

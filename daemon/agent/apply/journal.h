@@ -3,7 +3,7 @@
 //   clusterd journal 2\n
 //   record: 4 bytes length, 8 bytes check of length and offset,
 //           32 bytes SHA-256 of the payload, payload (a JournalEntry)
-// A record that a crash cut off does not count: its effect did not happen. A
+// A record that a crash truncated does not count: its effect did not happen. A
 // damaged record that is not the last is an error and never skipped. This
 // header also has the folder of one host's journals.
 #ifndef DAEMON_AGENT_APPLY_JOURNAL_H_

@@ -282,7 +282,7 @@ constexpr Actions kHostActions[] = {
     {kRunningSetting, IsRunning, SaveRunning, SetRunning},
     {kAtBootSetting, nullptr, SaveSysctlFile, SetAtBoot},
     {kActiveSetting, nullptr, SaveFirewall, DisableFirewall},
-    {kLetsInSetting, nullptr, SaveFirewall, AddRule},
+    {kAllowSetting, nullptr, SaveFirewall, AddRule},
 };
 static_assert(HasRowForEach(kHostSettingNames, kHostActions),
               "a setting of the host without a row");
@@ -319,8 +319,8 @@ Resources WithWholeFirewalls(const Resources& saved) {
 
 // Prevents other users from locking hccn.conf. If the tool will run, also
 // restores the file in a form that the tool can use.
-void MendConf(const MutationToken& token, Machine* machine,
-              const Resources& saved) {
+void RestoreConf(const MutationToken& token, Machine* machine,
+                 const Resources& saved) {
   const bool runs_tool = absl::c_any_of(
       saved, [](const SavedResource& each) { return each.has_device(); });
   for (const SavedResource& resource : saved) {
@@ -491,7 +491,7 @@ std::vector<FindingValue> SettingActions::Restore(
     const MutationToken& token, const std::vector<SavedResource>& saved) {
   Resources whole = WithWholeFirewalls(saved);
   std::reverse(whole.begin(), whole.end());
-  MendConf(token, machine_, whole);
+  RestoreConf(token, machine_, whole);
   std::vector<Said> reasons;
   for (const SavedResource& each : whole) {
     reasons.push_back(PutBack(token, machine_, each));

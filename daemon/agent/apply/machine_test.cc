@@ -274,10 +274,10 @@ TEST(PlanNamespaceTest, KnowsAnotherNamespaceThatGotTheSameInode) {
 }
 
 TEST(PlanNamespaceTest, ComparesWhatAnOlderJournalHas) {
-  for (const bool told_boot : {false, true}) {
+  for (const bool knew_boot : {false, true}) {
     for (const bool anew : {false, true}) {
       ContainerHost container;
-      container.namespaces.Tells(/*cookie=*/false, told_boot);
+      container.namespaces.Tells(/*cookie=*/false, knew_boot);
       ASSERT_EQ(container.Apply(container.Plan())->outcome(),
                 ApplyResult::APPLIED);
       container.namespaces.Tells(/*cookie=*/true, /*boot=*/true);
@@ -308,7 +308,7 @@ TEST(PlanNamespaceTest, CanBeAskedAgainWhenTheEngineDidNotAnswer) {
 }
 
 // A journal as a killed apply leaves it: begun, and the step not done.
-void PutCutOffJournal(ContainerHost* container) {
+void PutInterruptedJournal(ContainerHost* container) {
   FileSystem* files = &container->machine().files();
   ASSERT_TRUE(files->MakeDirectory(kScenarioStateFolder, 0700).ok());
   const auto journal =
@@ -329,7 +329,7 @@ void PutCutOffJournal(ContainerHost* container) {
 TEST(PlanNamespaceTest, RecoveryWritesInNoOtherNamespaceWithTheSameInode) {
   for (const bool rebooted : {false, true}) {
     ContainerHost container;
-    PutCutOffJournal(&container);
+    PutInterruptedJournal(&container);
     container.namespaces.BeAnother(rebooted);
     container.namespaces.set_value("65535");
     EXPECT_EQ(container.Recovered().outcome(), ApplyResult::UNDONE);
@@ -345,16 +345,16 @@ TEST(PlanNamespaceTest, FollowsTheNamespaceWhenItsNameLeadsThereNoMore) {
     container.namespaces.FailName(named);
     EXPECT_EQ(container.RolledBack().steps(0).detail(), "");
     EXPECT_EQ(container.namespaces.value(), "4096");
-    ContainerHost cut_off;
-    PutCutOffJournal(&cut_off);
-    cut_off.namespaces.set_value("65535");
-    cut_off.namespaces.FailName(named);
-    EXPECT_EQ(cut_off.Recovered().outcome(), ApplyResult::UNDONE);
-    EXPECT_EQ(cut_off.namespaces.value(), "4096");
+    ContainerHost interrupted;
+    PutInterruptedJournal(&interrupted);
+    interrupted.namespaces.set_value("65535");
+    interrupted.namespaces.FailName(named);
+    EXPECT_EQ(interrupted.Recovered().outcome(), ApplyResult::UNDONE);
+    EXPECT_EQ(interrupted.namespaces.value(), "4096");
   }
 }
 
-TEST(PlanNamespaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
+TEST(PlanNamespaceTest, IsNotCleanWhileItsEndIsUnknown) {
   const absl::Status unseen = absl::UnavailableError("/proc/7/ns/net: no");
   AppliedContainer container;
   container.namespaces.FailName(absl::NotFoundError("does not run"));
@@ -365,11 +365,11 @@ TEST(PlanNamespaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
   container.namespaces.FailSearch(absl::OkStatus());
   EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(container.namespaces.value(), "4096");
-  ContainerHost cut_off;
-  PutCutOffJournal(&cut_off);
-  cut_off.namespaces.FailName(absl::NotFoundError("does not run"));
-  cut_off.namespaces.FailSearch(unseen);
-  const ApplyResult recovered = cut_off.Recovered();
+  ContainerHost interrupted;
+  PutInterruptedJournal(&interrupted);
+  interrupted.namespaces.FailName(absl::NotFoundError("does not run"));
+  interrupted.namespaces.FailSearch(unseen);
+  const ApplyResult recovered = interrupted.Recovered();
   EXPECT_EQ(recovered.outcome(), ApplyResult::UNDONE_WITH_RESIDUES);
   ASSERT_EQ(recovered.residues_size(), 1);
   EXPECT_TRUE(absl::StrContains(recovered.residues(0), "/proc/7/ns/net: no"));
@@ -402,10 +402,10 @@ TEST(PlanNamespaceTest, IsGoneWhenItsNumberIsAnothersNow) {
 TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
   const struct {
     bool of_the_host;
-    bool told_boot;
+    bool knew_boot;
     const char* value;
     bool surely;
-    bool told_cookie = false;
+    bool knew_cookie = false;
     bool tells_cookie = false;
   } cases[] = {
       // The host's own namespace is never another.
@@ -420,14 +420,14 @@ TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
       // An older journal, maybe of another boot.
       {true, false, "65535", false},
   };
-  for (const auto& [of_the_host, told_boot, value, surely, told_cookie,
+  for (const auto& [of_the_host, knew_boot, value, surely, knew_cookie,
                     tells_cookie] : cases) {
     SCOPED_TRACE(
-        absl::StrCat(of_the_host, told_boot, value, told_cookie, tells_cookie));
+        absl::StrCat(of_the_host, knew_boot, value, knew_cookie, tells_cookie));
     ContainerHost container;
     if (of_the_host) container.namespaces.BeOfTheHost();
-    container.namespaces.Tells(told_cookie, told_boot);
-    PutCutOffJournal(&container);
+    container.namespaces.Tells(knew_cookie, knew_boot);
+    PutInterruptedJournal(&container);
     container.namespaces.Tells(tells_cookie, /*boot=*/true);
     container.namespaces.set_value(value);
     container.namespaces.FailName(absl::NotFoundError("does not run"));
@@ -449,7 +449,7 @@ TEST(PlanNamespaceTest, IsNeverKeptFromRecovering) {
   };
   for (const auto& [entered, outcome] : cases) {
     ContainerHost container;
-    PutCutOffJournal(&container);
+    PutInterruptedJournal(&container);
     container.namespaces.set_value("65535");
     container.namespaces.Fail(entered);
     EXPECT_EQ(container.Recovered().outcome(), outcome);

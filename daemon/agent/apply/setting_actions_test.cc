@@ -66,7 +66,7 @@ struct Runner {
   absl::StatusOr<FindingValue> Run(const PlanStep& step) {
     return actions.Set(issuer.token(), step, {});
   }
-  // What a step says that is done.
+  // Returns the words of a step that succeeds.
   FindingValue Done(const PlanStep& step) { return Run(step).value(); }
   FakeMachine::Device& device(uint32_t id) {
     return scenario->machine.device(id);
@@ -76,7 +76,7 @@ struct Runner {
   void PutConf(const std::string& text) {
     files().Put("/etc/hccn.conf", text, 0640, 0, 12);
   }
-  // What Save saves; a failure of the test, and nothing, if it does not.
+  // Returns the saved resources; fails the test if Save fails.
   std::vector<SavedResource> Saved(const PlanStep& step) {
     return actions.Save(step).value();
   }
@@ -166,7 +166,7 @@ std::vector<std::string> MapCommands(const Runner& test) {
   return pairs;
 }
 
-TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
+TEST(SetOnDeviceTest, ListsDifferencesOfAMapAndWhatBecomesZero) {
   Runner test;
   test.device(1).dscp = "3:2,46:2";
   test.PutConf(test.Conf() + "\ndscp_tc_1=3:2,46:2,\n");
@@ -326,7 +326,7 @@ TEST(IsAlreadySoTest, TakesAGatewayThatIsGoneForOneThatAnAddressDropped) {
   Runner test;
   PlanStep gateway = DeviceStep(1, kGatewaySetting, "10.7.7.7", "10.20.0.9");
   EXPECT_FALSE(*test.actions.IsAlreadySo(gateway));
-  // A rewrite changes the file alone: the device must have it.
+  // A rewrite changes only the file: the device must have the value.
   gateway.set_kind(CHANGE_HCCN_CONF);
   EXPECT_TRUE(absl::IsAborted(test.actions.IsAlreadySo(gateway).status()));
   gateway.set_to("10.20.0.1");
@@ -338,7 +338,7 @@ TEST(SetOnDeviceTest, WaitsBoundedForWhoHoldsHccnConf) {
   test.files().SetLockedElsewhere("/etc/hccn.conf", true);
   EXPECT_TRUE(
       absl::IsDeadlineExceeded(test.Run(Gateway(1, "10.20.0.9")).status()));
-  // The tool would wait for ever.
+  // The tool would wait forever.
   EXPECT_TRUE(test.scenario->machine.commands().empty());
 }
 
@@ -432,7 +432,7 @@ TEST(RestoreTest, RestoringWhatIsAsItWasRunsNoSetCommand) {
   }
 }
 
-TEST(RestoreTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
+TEST(RestoreTest, RestoresAHalfWrittenHccnConfBeforeItRunsTheTool) {
   Runner test;
   const auto before = test.scenario->State();
   const auto saved = test.Saved(DeviceStep(1, kAddressSetting, "", ""));
@@ -553,7 +553,7 @@ TEST(RestoreTest, APolicyRouteIsBackIfTheToolTookIt) {
       ElementsAre(HasSubstr("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0")));
 }
 
-TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
+TEST(RestoreTest, DistinguishesAMissingRouteFromAnUnknownOne) {
   const std::string key = "route_address_172.16.0.0_netmask_255.255.0.0";
   const std::string gateway = "gateway_10.20.0.9";
   const std::string line = key + "=" + gateway;

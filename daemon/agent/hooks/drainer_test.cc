@@ -138,7 +138,7 @@ TEST_F(DrainerTest, AuditsEachChangeOfTheNodeAndNothingElse) {
   Recheck(true);
   const std::string drain =
       absl::StrCat("self drain n1: State=DRAIN Reason=", kOurs);
-  EXPECT_THAT(audit_.Told(),
+  EXPECT_THAT(audit_.Lines(),
               ElementsAre(absl::StrCat(drain, ": begins"),
                           absl::StrCat(drain, ": done"),
                           "self undrain n1: State=UNDRAIN: begins",
@@ -263,7 +263,7 @@ TEST_F(DrainerTest, ClearsADrainOfTheDaemonBeforeIt) {
   EXPECT_THAT(slurm_.commands().back(), HasSubstr("State=UNDRAIN"));
 }
 
-TEST_F(DrainerTest, LooksOnceAtAHealthyNodeAndThenLeavesSlurmAlone) {
+TEST_F(DrainerTest, ChecksAHealthyNodeOnceAndThenLeavesSlurmAlone) {
   for (int i = 0; i < 5; ++i) Recheck(true);
   EXPECT_THAT(slurm_.commands(), SizeIs(1));
 }
@@ -297,7 +297,7 @@ TEST_F(DrainerTest, BelievesNoStatusButTheNode) {
                                   HasSubstr("expected DRAIN and ")));
 }
 
-TEST_F(DrainerTest, ToldByManyPrologsAtOnceItSetsOneReason) {
+TEST_F(DrainerTest, CalledByManyPrologsAtOnceItSetsOneReason) {
   std::vector<std::thread> prologs;
   for (int i = 0; i < 64; ++i) {
     prologs.emplace_back([this] {

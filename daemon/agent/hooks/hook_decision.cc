@@ -13,7 +13,7 @@
 namespace clusterd {
 namespace {
 
-constexpr int kMaxTold = 16;
+constexpr int kMaxReported = 16;
 constexpr int kMaxFailures = 64;  // A job may have them on all its hosts.
 constexpr char kNoRule[] = "verdict";
 
@@ -54,7 +54,7 @@ class Deciding {
     // The verdict and the host itself often have the same reason.
     JobReason plain = reason;
     plain.clear_said();
-    if (!told_.insert(plain.SerializeAsString()).second) return;
+    if (!reported_.insert(plain.SerializeAsString()).second) return;
     const bool closes = Closes(reason, source, settings_);
     if (closes && if_closed > answer_.decision()) {
       answer_.set_decision(if_closed);
@@ -83,7 +83,7 @@ class Deciding {
     });
     for (const auto& [reason, is_allowed] : reasons_) {
       const bool fails = reason.state() == FAIL;
-      const int most = fails ? kMaxFailures : kMaxTold;
+      const int most = fails ? kMaxFailures : kMaxReported;
       if (answer_.reasons_size() < most) *answer_.add_reasons() = reason;
       if (!is_allowed) continue;
       if (answer_.let_through_size() >= most) {
@@ -105,7 +105,7 @@ class Deciding {
 
   const HookSettings& settings_;
   HookAnswer answer_;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   std::set<std::string> rules_;
   // Each reason, and true if the job may start although it may be wrong.
   std::vector<std::pair<JobReason, bool>> reasons_;

@@ -28,7 +28,7 @@ constexpr size_t kMaxIdBytes = 256;
 // The controller's share of a hook's time; the rest is for this host itself.
 constexpr double kShareOfController = 0.6;
 // The observation's share of that rest; brake and drain have what remains.
-constexpr double kShareOfLook = 0.7;
+constexpr double kShareOfReading = 0.7;
 constexpr absl::Duration kDrainWait = absl::Seconds(2);
 constexpr absl::Duration kLeastBrakeWait = absl::Seconds(1);
 constexpr absl::Duration kRecheckWait = absl::Seconds(20);
@@ -182,7 +182,7 @@ struct HookService::Call {
   const HookSettings settings;
   const JobServer* const own;  // nullptr: the job does not name this host.
   const std::shared_ptr<const HostWaivers> waivers;  // nullptr: not known.
-  // The report on this host alone, once it was judged so.
+  // The report about only this host, once it was made.
   mutable Report report = {};
 
   absl::Duration Passed() const { return clock->Monotonic() - begin; }
@@ -314,7 +314,7 @@ JudgedHost HookService::JudgeJob(const Call& call, JobVerdict* verdict) {
 
 void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
                              JudgedHost* judged) {
-  const HostFacts facts = Look(call.Left() * kShareOfLook);
+  const HostFacts facts = Observe(call.Left() * kShareOfReading);
   const bool has_job =
       call.own != nullptr && call.kind.judges != HookJudges::kHost;
   JobSpec job = has_job ? OnThisHost(call.job, *call.own) : JobSpec();
@@ -405,14 +405,14 @@ absl::StatusOr<JobVerdict> HookService::AskController(const JobSpec& job,
           DeadlineWords("msg-hook-no-answer", absl::FormatDuration(wait)));
 }
 
-HostFacts HookService::Look(absl::Duration wait) {
+HostFacts HookService::Observe(absl::Duration wait) {
   std::optional<HostFacts> facts =
-      looks_.Do("", wait, [&] { return parts_.observe(wait); });
+      observations_.Do("", wait, [&] { return parts_.observe(wait); });
   if (facts) return *std::move(facts);
   HostFacts nothing;
   nothing.set_host(parts_.host);
   nothing.mutable_missing()->set_reason(Missing::TIMED_OUT);
-  SetDetail(Worded("fact-look-slow", absl::FormatDuration(wait)),
+  SetDetail(Worded("fact-read-slow", absl::FormatDuration(wait)),
             nothing.mutable_missing());
   return nothing;
 }
@@ -453,7 +453,9 @@ bool HookService::BrakeIsOn(const Call& call, HookAnswer* answer) {
   if (may.ok() ? may->may() : absl::IsUnavailable(may.status())) return false;
   const FindingValue why =
       Worded("msg-hook-not-drained",
-             may.ok() ? ToFindingValue(PrintableText(may->why_not()))
+             may.ok() ? PrintableWords(may->has_why_not_words()
+                                           ? may->why_not_words()
+                                           : ToFindingValue(may->why_not()))
                       : WhyWords(may.status()),
              answer->reason_words());
   HoldBrake(why, call.kind.is_slurm, answer);

@@ -213,7 +213,7 @@ class HookService {
                                            const std::string& digest,
                                            absl::Duration max_age,
                                            absl::Duration wait);
-  HostFacts Look(absl::Duration wait);
+  HostFacts Observe(absl::Duration wait);
   // Asks the brake and drains, or has the drainer recheck the host.
   void Act(const Call& call, HookAnswer* answer);
   bool BrakeIsOn(const Call& call, HookAnswer* answer);
@@ -224,7 +224,7 @@ class HookService {
   const Parts parts_;
   std::atomic<bool> stopping_{false};
   SharedWork<absl::StatusOr<JobVerdict>> questions_;
-  SharedWork<HostFacts> looks_;
+  SharedWork<HostFacts> observations_;
 };
 
 }  // namespace clusterd

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,20 +22,17 @@
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/patience.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::Contains, ::testing::ElementsAre,
+    ::testing::HasSubstr, ::testing::IsEmpty, ::testing::Not;
 
-// A controller with one answer for every job, or that is away.
+// A controller that has one answer for every job, or is not reachable.
 class FakeController final : public ControllerLine {
  public:
   FakeController(const TlsPem& identity, Clock* clock)
@@ -72,6 +70,7 @@ class FakeController final : public ControllerLine {
     DrainAnswer answer;
     answer.set_may(may_drain);
     if (!may_drain) answer.set_why_not("12 of 100 hosts failed in 10 min");
+    if (why_not.has_value()) *answer.mutable_why_not_words() = *why_not;
     return answer;
   }
 
@@ -80,6 +79,7 @@ class FakeController final : public ControllerLine {
   absl::Status away;
   absl::Status silent;  // About drains.
   bool may_drain = true;
+  std::optional<FindingValue> why_not;
   absl::Notification* hold = nullptr;
   std::atomic<int> asked{0};
   std::atomic<uint32_t> max_age_ms{0};
@@ -108,18 +108,16 @@ class HookServiceTest : public testing::Test {
     root_.WriteProgram("/bin/scontrol", "#!/bin/sh\n");
     settings_.scontrol = root_.path() + "/bin/scontrol";
     files_.PutFolder("/state");
-    JobVerdict::Host* const host = controller_.verdict.add_hosts();
-    host->set_host("node1");
-    host->set_state(PASS);
-    host->set_address("10.0.0.1");
-    controller_.verdict.set_verdict(PASS);
+    MergeText(
+        "verdict: PASS hosts {host: 'node1' state: PASS address: '10.0.0.1'}",
+        &controller_.verdict);
     runner_.Answers(kShow, kIdle);
     facts_.set_host("node1");
     for (uint32_t id = 0; id < 8; ++id) {
-      facts_.mutable_device_ids()->mutable_value()->add_ids(id);
-      DeviceFacts* const device = facts_.add_devices();
-      device->set_id(id);
-      device->mutable_address()->mutable_value()->add_settings();
+      MergeText(absl::Substitute("device_ids {value {ids: $0}} devices {id: $0 "
+                                 "address {value {settings {}}}}",
+                                 id),
+                &facts_);
     }
   }
 
@@ -138,13 +136,13 @@ class HookServiceTest : public testing::Test {
   // Answers for job_.
   HookAnswer Answer(HookRequest request) {
     *request.mutable_job() = job_.SerializeAsString();
-    const auto answer = desk_.Answer(request, [this] { return gone_; });
+    const auto answer = service_.Answer(request, [this] { return gone_; });
     EXPECT_TRUE(answer.ok()) << answer.status();
     drainer_.Settle();
     return answer.value_or(HookAnswer());
   }
   HookAnswer Answer(HookKind kind) { return Answer(Request(kind)); }
-  // Adds a finding about this host alone.
+  // Adds a finding about only this host.
   void Finds(const std::string& rule, State state,
              std::vector<uint32_t> devices) {
     RuleResult* const result = report_.add_rules();
@@ -152,23 +150,22 @@ class HookServiceTest : public testing::Test {
     result->set_state(state);
     if (state == PASS) return;
     Finding* const finding = result->add_findings();
+    MergeText("observed: 'wrong' subjects {host: 'node1'}", finding);
     finding->set_rule(rule);
     finding->set_state(state);
-    finding->set_observed("wrong");
-    Subject* const subject = finding->add_subjects();
-    subject->set_host("node1");
-    subject->mutable_devices()->Add(devices.begin(), devices.end());
+    finding->mutable_subjects(0)->mutable_devices()->Add(devices.begin(),
+                                                         devices.end());
   }
   // Sets the waivers that the controller sent last.
   void Waive(const std::vector<std::string>& rules) {
-    HostWaivers told;
+    HostWaivers sent;
     for (const std::string& rule : rules) {
-      Waiver* const waiver = told.add_waivers();
+      Waiver* const waiver = sent.add_waivers();
       waiver->set_rule(rule);
       waiver->set_reason("known");
       waiver->set_until_ms(absl::ToUnixMillis(clock_.Now() + absl::Hours(1)));
     }
-    waivers_ = std::make_shared<const HostWaivers>(std::move(told));
+    waivers_ = std::make_shared<const HostWaivers>(std::move(sent));
   }
   // We drained the node for this rule.
   void IsDrainedFor(const std::string& rule) {
@@ -178,11 +175,8 @@ class HookServiceTest : public testing::Test {
   }
   void VerdictFails(const std::string& rule) {
     JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
-    host->set_state(FAIL);
-    JobReason* const reason = host->add_reasons();
-    reason->set_rule(rule);
-    reason->set_state(FAIL);
-    reason->set_text("DOWN");
+    MergeText("state: FAIL reasons {state: FAIL text: 'DOWN'}", host);
+    host->mutable_reasons(0)->set_rule(rule);
     controller_.verdict.set_verdict(FAIL);
   }
 
@@ -205,35 +199,36 @@ class HookServiceTest : public testing::Test {
   HostFacts facts_;
   Report report_;
   JobSpec job_ = OneServer("slurm:7.0");
-  std::function<void()> on_look_ = [] {};
+  std::function<void()> on_observe_ = [] {};
   std::shared_ptr<const HostWaivers> waivers_ =
       std::make_shared<const HostWaivers>();
-  std::atomic<int> looks_{0};
+  std::atomic<int> observations_{0};
   JobSpec judged_job_;
   bool judged_with_job_ = false;
   bool gone_ = false;
-  HookService desk_{{"node1",
-                     [this](absl::Duration) {
-                       ++looks_;
-                       on_look_();
-                       return facts_;
-                     },
-                     [this](const HostFacts&, const JobSpec* job) {
-                       judged_with_job_ = job != nullptr;
-                       if (job != nullptr) judged_job_ = *job;
-                       return report_;
-                     },
-                     [this] { return settings_; }, &controller_, &verdicts_,
-                     &drainer_, &clock_, &log_, [this] { return waivers_; }}};
+  HookService service_{{"node1",
+                        [this](absl::Duration) {
+                          ++observations_;
+                          on_observe_();
+                          return facts_;
+                        },
+                        [this](const HostFacts&, const JobSpec* job) {
+                          judged_with_job_ = job != nullptr;
+                          if (job != nullptr) judged_job_ = *job;
+                          return report_;
+                        },
+                        [this] { return settings_; }, &controller_, &verdicts_,
+                        &drainer_, &clock_, &log_,
+                        [this] { return waivers_; }}};
 };
 
-TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
+TEST_F(HookServiceTest, AllowsByTheControllersVerdictWithoutReadingTheHost) {
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), VerdictOld(0));
   EXPECT_THAT(answer.let_through(), IsEmpty());
   EXPECT_THAT(answer.environment(), Contains("HCCL_IF_IP=10.0.0.1"));
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(observations_, 0);
   EXPECT_EQ(controller_.max_age_ms, 10000u);
   EXPECT_THAT(log_.Lines(),
               HasSubstr("job \"slurm:7.0\": allow; " + VerdictOld(0)));
@@ -243,12 +238,12 @@ TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
   EXPECT_EQ(controller_.max_age_ms, 0u);
 }
 
-TEST_F(HookServiceTest, LooksItselfWhereTheControllerCouldNotTell) {
+TEST_F(HookServiceTest, ReadsTheHostIfTheControllerDoesNotKnow) {
   controller_.verdict.mutable_hosts(0)->set_state(UNKNOWN);
   Finds("link", FAIL, {3});
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(observations_, 1);
   EXPECT_THAT(answer.basis(), HasSubstr("and the kept verdict"));
 }
 
@@ -265,7 +260,7 @@ TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
   EXPECT_EQ(judged_job_.servers(0).world_size(), 0u);
   EXPECT_FALSE(judged_job_.servers(0).has_node_rank());
   EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
-  // The rendezvous port is that of the job's first server alone.
+  // Only the job's first server has the rendezvous port.
   job_.mutable_servers()->SwapElements(0, 1);
   Answer(HOOK_PLAIN);
   ASSERT_EQ(judged_job_.servers_size(), 1);
@@ -326,6 +321,10 @@ TEST_F(HookServiceTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
                              HasSubstr("12 of 100 hosts"),
                              HasSubstr("clusterd: link: DOWN"))));
   EXPECT_EQ(Answer(HOOK_PLAIN).decision(), HookAnswer::REFUSE);
+  // The controller's words reach the caller as words.
+  controller_.why_not = Worded("count-device", 12);
+  EXPECT_THAT(Answer(HOOK_SLURM_PROLOG).let_through_words(),
+              Contains(Tells("msg-hook-not-drained", "count-device")));
   // A controller that does not say whether it may is a brake, too.
   controller_.silent = absl::DeadlineExceededError("no answer in 2s");
   const HookAnswer silent = Answer(HOOK_SLURM_PROLOG);
@@ -395,12 +394,8 @@ TEST_F(HookServiceTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
   JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
   host->set_state(WARN);
   controller_.verdict.set_verdict(WARN);
-  JobReason* const reason = host->mutable_reasons(0);
-  reason->set_state(WARN);
-  reason->set_waived(true);
-  reason->set_waived_from(FAIL);
-  reason->add_devices(3);
-  reason->add_devices(4);
+  MergeText("state: WARN waived: true waived_from: FAIL devices: [3, 4]",
+            host->mutable_reasons(0));
   Waive({"link"});
   HookRequest request = Request(HOOK_PLAIN);
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
@@ -450,7 +445,7 @@ TEST_F(HookServiceTest, BelievesNoVerdictAboutAnotherJob) {
   const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.basis(), kAlone);
   EXPECT_THAT(answer.let_through(), Contains(HasSubstr("of another job")));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(observations_, 1);
 }
 
 TEST_F(HookServiceTest, SparesAJobThatOptsOutAndSaysWho) {
@@ -535,14 +530,14 @@ TEST_F(HookServiceTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
 
 TEST_F(HookServiceTest, EpilogGivesTheLastProcessesAMoment) {
   Finds("device-idle", FAIL, {0});
-  on_look_ = [this] {
-    if (looks_ == 3) report_.clear_rules();
+  on_observe_ = [this] {
+    if (observations_ == 3) report_.clear_rules();
   };
   EXPECT_EQ(Answer(HOOK_SLURM_EPILOG).decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(looks_, 3);
+  EXPECT_EQ(observations_, 3);
   // Devices that stay busy.
   Finds("device-idle", FAIL, {0});
-  on_look_ = [] {};
+  on_observe_ = [] {};
   const absl::Time begin = clock_.Now();
   const HookAnswer busy = Answer(HOOK_SLURM_EPILOG);
   EXPECT_EQ(busy.decision(), HookAnswer::REFUSE_AND_DRAIN);
@@ -562,7 +557,7 @@ TEST_F(HookServiceTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
               ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_IP=10.0.0.1",
                           "MASTER_ADDR=10.0.0.1", "NNODES=1", "NODE_RANK=0"));
   EXPECT_EQ(controller_.asked, 1);
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(observations_, 0);
 }
 
 TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
@@ -583,15 +578,15 @@ TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
     prologs.emplace_back([this, i, prolog_of, &allowed, &begun] {
       const HookRequest request = prolog_of(i, kMaxHookWait);
       ++begun;
-      const auto answer = desk_.Answer(request, [] { return false; });
+      const auto answer = service_.Answer(request, [] { return false; });
       if (answer.ok() && answer->decision() == HookAnswer::ALLOW) ++allowed;
     });
   }
   EXPECT_TRUE(WaitUntil([&] { return begun == 64 && controller_.asked > 0; }));
   // This one comes while the question is open: it waits for the others' answer,
   // times out, and asks nothing itself.
-  const auto impatient =
-      desk_.Answer(prolog_of(64, absl::Milliseconds(1)), [] { return false; });
+  const auto impatient = service_.Answer(prolog_of(64, absl::Milliseconds(1)),
+                                         [] { return false; });
   EXPECT_TRUE(impatient.ok()) << impatient.status();
   EXPECT_THAT(impatient.value_or(HookAnswer()).let_through(),
               Contains(HasSubstr("no answer in")));
@@ -610,16 +605,17 @@ TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
   job.mutable_servers(0)->set_device_count(4'000'000'000);
   *request.mutable_job() = job.SerializeAsString();
   const absl::Status status =
-      desk_.Answer(request, [] { return false; }).status();
+      service_.Answer(request, [] { return false; }).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status, AllOf(HasText("kind 99"), HasText("job id of 9999 bytes"),
                             HasText("4000000000 devices, expected "),
                             HasText("\"../etc\""), HasText("\"n[1-9]\"")));
   // The kind of the hook that asks the controller is not valid here.
   EXPECT_FALSE(
-      desk_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; }).ok());
+      service_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; })
+          .ok());
   *request.mutable_job() = "\x12\xff";
-  EXPECT_EQ(desk_.Answer(request, [] { return false; }).status().code(),
+  EXPECT_EQ(service_.Answer(request, [] { return false; }).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -662,7 +658,7 @@ TEST_F(HookServiceTest,
 }
 
 TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
-  HookService desk(
+  HookService service(
       {"node1", [this](absl::Duration) { return facts_; },
        [this](const HostFacts&, const JobSpec*) { return report_; },
        [this] { return settings_; }, &controller_, &verdicts_, &drainer_,
@@ -671,7 +667,7 @@ TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
   Finds("link", FAIL, {3});
   HookRequest request = Request(HOOK_PBS);
   *request.mutable_job() = job_.SerializeAsString();
-  const auto answer = desk.Answer(request, [] { return false; }).value();
+  const auto answer = service.Answer(request, [] { return false; }).value();
   EXPECT_THAT(answer.let_through(),
               Contains(HasSubstr("waivers are not known")));
 }

@@ -38,7 +38,7 @@ class HeldIdentityTest : public testing::Test {
   }
   // Expects a refusal with this mistake, and that the first pair stays.
   void ExpectRefused(const std::string& mistake) {
-    held_->Look();
+    held_->Check();
     EXPECT_THAT(log_.Lines(), HasSubstr("last good pair stays"));
     EXPECT_THAT(log_.Lines(), HasSubstr(mistake));
     EXPECT_EQ(held_->pair().certificate, first_.certificate);
@@ -57,7 +57,7 @@ TEST_F(HeldIdentityTest, TakesUpANewPair) {
   EXPECT_FALSE(held_->IsNewerThanDialled());
   const TlsPem next = authority_->Issue({kSelf.ToString()});
   Write(next);
-  held_->Look();
+  held_->Check();
   EXPECT_EQ(held_->pair().certificate, next.certificate);
   EXPECT_TRUE(held_->IsNewerThanDialled());
   held_->ForDial();
@@ -114,7 +114,7 @@ TEST_F(HeldIdentityTest, ChainThatIsCutAnywhereIsRefused) {
   ExpectRefused("host.crt: cut short: 2 certificates begin, 1 can be read");
   ExpectRefused("host.crt: the certificate: unable to get local issuer");
   Write(chain);
-  held_->Look();
+  held_->Check();
   EXPECT_EQ(held_->pair().certificate, chain.certificate);
 }
 
@@ -128,11 +128,11 @@ TEST_F(HeldIdentityTest, CertificateOfSomebodyElseIsRefused) {
   }
 }
 
-TEST_F(HeldIdentityTest, FileThatIsGoneIsRefusedAndToldOnce) {
+TEST_F(HeldIdentityTest, MissingFileIsRefusedAndLoggedOnce) {
   unlink(files_.key.c_str());
   ExpectRefused("host.key: No such file");
   const std::string lines = log_.Lines();
-  held_->Look();
+  held_->Check();
   EXPECT_EQ(log_.Lines(), lines);
 }
 

@@ -11,15 +11,15 @@
 #include "daemon/agent/identity/enrolment_call.h"
 
 namespace clusterd {
-void HeldIdentity::Look() {
+void HeldIdentity::Check() {
   absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
   std::string trouble(read.status().message());
   bool is_news = false;
   {
     absl::MutexLock lock(&mutex_);
     if (read.ok()) pair_ = *std::move(read);
-    is_news = !trouble.empty() && trouble != told_;
-    told_ = trouble;
+    is_news = !trouble.empty() && trouble != reported_;
+    reported_ = trouble;
   }
   if (is_news) {
     log_->Error("certificate files refused, the last good pair stays in use: ",
@@ -28,7 +28,7 @@ void HeldIdentity::Look() {
 }
 
 std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
-  Look();
+  Check();
   absl::MutexLock lock(&mutex_);
   dialled_ = pair_.certificate;
   return MakeChannelCredentialsFromPem(pair_, self_.cluster);
@@ -183,23 +183,23 @@ bool LeafRenewal::WantsRoots(absl::Time now) {
   return true;
 }
 
-void LeafRenewal::LookAgain(absl::Duration after) {
+void LeafRenewal::CheckAgain(absl::Duration after) {
   absl::MutexLock lock(&mutex_);
   parts_.scheduler->Cancel(timer_);
   timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
-    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Look(); });
+    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Check(); });
   }));
 }
 
-void LeafRenewal::Look() {
-  if (!folder_.HasJoined()) return LookAgain(kMostWait);
-  parts_.held->Look();
+void LeafRenewal::Check() {
+  if (!folder_.HasJoined()) return CheckAgain(kMostWait);
+  parts_.held->Check();
   const absl::StatusOr<CertificateInfo> info =
       ParseCertificate(parts_.held->pair().certificate);
   if (!info.ok()) return;  // Never: it was parsed before.
   if (parts_.held->IsNewerThanDialled()) {
     parts_.reattach();
-    return LookAgain(kReattachWait);
+    return CheckAgain(kReattachWait);
   }
   const absl::Time now = parts_.scheduler->Now();
   absl::Time due;
@@ -210,7 +210,7 @@ void LeafRenewal::Look() {
     asked_bundle = offered_bundle_;
   }
   if (now < due && !WantsRoots(now)) {
-    LookAgain(std::min(due - now, kMostWait));
+    CheckAgain(std::min(due - now, kMostWait));
   } else if (now <= info->not_after) {
     AskOverStream();
   } else {
@@ -219,11 +219,11 @@ void LeafRenewal::Look() {
         {parts_.held->self(), folder_, now, parts_.audit, parts_.log});
     Tell(late);
     if (late.ok()) {
-      parts_.held->Look();
+      parts_.held->Check();
       absl::MutexLock lock(&mutex_);
       answered_bundle_ = std::max(answered_bundle_, asked_bundle);
     }
-    LookAgain(kRetry);
+    CheckAgain(kRetry);
   }
 }
 
@@ -248,7 +248,7 @@ void LeafRenewal::AskOverStream() {
   }
   if (!made.ok()) {
     Tell(made);
-    return LookAgain(kRetry);
+    return CheckAgain(kRetry);
   }
   parts_.ask(std::move(message), kAnswerWait,
              gate_.Wrap([this](absl::StatusOr<HubMessage> answer) {
@@ -260,17 +260,17 @@ void LeafRenewal::AskOverStream() {
 
 absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   RETURN_IF_ERROR(answer.status());
-  const CertificateAnswer& told = answer->certificate_answer();
-  if (!told.has_enrolled()) {
+  const CertificateAnswer& reply = answer->certificate_answer();
+  if (!reply.has_enrolled()) {
     return PreconditionWords("msg-trust-not-renewed",
-                             PrintableText(told.refused(), kMaxRefusalBytes));
+                             PrintableText(reply.refused(), kMaxRefusalBytes));
   }
   std::string key;
   {
     absl::MutexLock lock(&mutex_);
     key = next_key_;
   }
-  return TakeAnswer(told.enrolled(), parts_.held->pair(), key,
+  return TakeAnswer(reply.enrolled(), parts_.held->pair(), key,
                     {parts_.held->self(), folder_, parts_.scheduler->Now(),
                      parts_.audit, parts_.log});
 }
@@ -287,22 +287,22 @@ void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {
     }
   }
   Tell(taken);
-  if (!taken.ok()) return LookAgain(kRetry);
-  parts_.held->Look();
-  LookAgain(absl::ZeroDuration());
+  if (!taken.ok()) return CheckAgain(kRetry);
+  parts_.held->Check();
+  CheckAgain(absl::ZeroDuration());
 }
 
 void LeafRenewal::Tell(const absl::Status& trouble) {
   if (trouble.ok()) {
     absl::MutexLock lock(&mutex_);
-    told_.clear();
+    reported_.clear();
     return parts_.log->Notice("this host's certificate is renewed");
   }
   const std::string text(trouble.message());
   absl::MutexLock lock(&mutex_);
-  // Log a controller that is away for a night once, not a hundred times.
-  if (text == told_) return;
-  told_ = text;
+  // Log an absence of the controller once, not a hundred times a night.
+  if (text == reported_) return;
+  reported_ = text;
   parts_.log->Warning("this host's certificate is not renewed yet: ", text);
 }
 

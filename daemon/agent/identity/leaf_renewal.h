@@ -52,8 +52,8 @@ class HeldIdentity {
         pair_(std::move(first)) {}
 
   // Takes the files if they are valid; otherwise logs each reason once.
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Calls Look and returns the credentials for a new connection.
+  void Check() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Calls Check and returns the credentials for a new connection.
   std::shared_ptr<grpc::ChannelCredentials> ForDial()
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -69,7 +69,7 @@ class HeldIdentity {
   mutable absl::Mutex mutex_;
   TlsPem pair_ ABSL_GUARDED_BY(mutex_);
   std::string dialled_ ABSL_GUARDED_BY(mutex_);  // The certificate.
-  std::string told_ ABSL_GUARDED_BY(mutex_);
+  std::string reported_ ABSL_GUARDED_BY(mutex_);
 };
 
 // When to renew: `draw`, from [0, 1), chooses 0.4 to 0.6 of the life.
@@ -118,7 +118,7 @@ class LeafRenewal {
 
   // Starts the checks. Call it again whenever the host has attached, so that a
   // renewal that became due without a controller does not wait any longer.
-  void Start() { LookAgain(absl::ZeroDuration()); }
+  void Start() { CheckAgain(absl::ZeroDuration()); }
   // Notes Welcome.roots_bundle. Call it before Start, which checks it.
   void OnOfferedRoots(uint64_t bundle) ABSL_LOCKS_EXCLUDED(mutex_);
   // No check runs after it.
@@ -126,9 +126,9 @@ class LeafRenewal {
 
  private:
   // Sets the only timer; the last call wins.
-  void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CheckAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs on a thread of the pool.
-  void Look();
+  void Check();
   // True if it should renew to get the bundle that the controller offers.
   bool WantsRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Makes the key, unless it exists.
@@ -148,7 +148,7 @@ class LeafRenewal {
   bool asking_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   double draw_ ABSL_GUARDED_BY(mutex_);
-  std::string told_ ABSL_GUARDED_BY(mutex_);
+  std::string reported_ ABSL_GUARDED_BY(mutex_);
   uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   // The bundle offered when the host last asked over the stream, and the
   // highest one answered, which the host has or cannot take: there is no need

@@ -184,8 +184,8 @@ absl::Status LocalServer::Listen() {
   return absl::OkStatus();
 }
 
-void LocalServer::Told(const char* call,
-                       const grpc::ServerContext& context) const {
+void LocalServer::LogCall(const char* call,
+                          const grpc::ServerContext& context) const {
   if (!answers_.called) return;
   answers_.called(absl::StrCat(call, " by ", listener_->Who(context.peer())));
 }
@@ -203,7 +203,7 @@ LocalServer::~LocalServer() {
 grpc::Status LocalServer::GetStatus(grpc::ServerContext* context,
                                     const GetStatusRequest*,
                                     AgentStatus* response) {
-  Told("GetStatus", *context);
+  LogCall("GetStatus", *context);
   *response = answers_.status();
   return grpc::Status::OK;
 }
@@ -211,7 +211,7 @@ grpc::Status LocalServer::GetStatus(grpc::ServerContext* context,
 grpc::Status LocalServer::CheckSelf(grpc::ServerContext* context,
                                     const CheckSelfRequest*,
                                     CheckSelfResponse* response) {
-  Told("CheckSelf", *context);
+  LogCall("CheckSelf", *context);
   *response = answers_.check_self();
   return grpc::Status::OK;
 }
@@ -219,7 +219,7 @@ grpc::Status LocalServer::CheckSelf(grpc::ServerContext* context,
 grpc::Status LocalServer::RunHook(grpc::ServerContext* context,
                                   const HookRequest* request,
                                   HookAnswer* response) {
-  Told("RunHook", *context);
+  LogCall("RunHook", *context);
   absl::StatusOr<HookAnswer> answer =
       answers_.run_hook(*request, [context] { return context->IsCancelled(); });
   if (!answer.ok()) return ToGrpcStatus(answer.status());

@@ -106,7 +106,7 @@ class LocalServer final : public LocalAgent::Service {
         lock_(std::move(lock)),
         answers_(std::move(answers)) {}
   absl::Status Listen();
-  void Told(const char* call, const grpc::ServerContext& context) const;
+  void LogCall(const char* call, const grpc::ServerContext& context) const;
 
   const std::string path_;
   const OwnedFd lock_;

@@ -8,7 +8,7 @@
 namespace clusterd {
 namespace {
 
-constexpr double kLookJitter = 0.1;
+constexpr double kSpread = 0.1;
 
 void AddCheck(const CheckSelfResponse& check, MetricsText* text) {
   std::map<State, int> rules;
@@ -53,11 +53,11 @@ std::string HostMetrics(const HostNumbers& numbers) {
   return std::move(text).Take();
 }
 
-void MetricsFile::OnChanged(bool look) {
+void MetricsFile::OnChanged(bool round) {
   const CallbackGate::Pass pass(gate_);
   if (!pass) return;
   absl::MutexLock lock(&mutex_);
-  look_ = look_ || look;
+  round_due_ = round_due_ || round;
   BeginLocked();
 }
 
@@ -81,26 +81,26 @@ void MetricsFile::BeginLocked() {
 }
 
 void MetricsFile::Write() {
-  bool look;
+  bool round;
   {
     absl::MutexLock lock(&mutex_);
-    look = std::exchange(look_, false);
+    round = std::exchange(round_due_, false);
   }
   const absl::Time now = parts_.scheduler->Now();
-  if (look || now >= look_at_) {
+  if (round || now >= round_at_) {
     numbers_.check = parts_.check();
-    look_at_ = now + kLookInterval *
-                         (1 - kLookJitter + 2 * kLookJitter * parts_.random());
+    round_at_ =
+        now + kRoundInterval * (1 - kSpread + 2 * kSpread * parts_.random());
   }
   numbers_.status = parts_.status();
   numbers_.certificate_ends =
       FirstEnds({{"host", parts_.tls.certificate}, {"ca", parts_.tls.ca}});
   const absl::Status status = parts_.write(HostMetrics(numbers_));
-  if (!status.ok() && status.message() != told_) {
+  if (!status.ok() && status.message() != reported_) {
     parts_.log->Warning("metrics_file: ", status.message(),
                         "; tried again every minute");
   }
-  told_ = std::string(status.message());
+  reported_ = std::string(status.message());
   absl::MutexLock lock(&mutex_);
   writing_ = false;
   if (std::exchange(again_, false)) BeginLocked();

@@ -42,7 +42,7 @@ std::string HostMetrics(const HostNumbers& numbers);
 class MetricsFile {
  public:
   static constexpr absl::Duration kWriteInterval = absl::Minutes(1);
-  static constexpr absl::Duration kLookInterval = absl::Minutes(10);
+  static constexpr absl::Duration kRoundInterval = absl::Minutes(10);
 
   // All pointers must live until Stop.
   struct Parts {
@@ -61,8 +61,8 @@ class MetricsFile {
   explicit MetricsFile(Parts parts) : parts_(std::move(parts)) {}
   ~MetricsFile() { Stop(); }
 
-  // Writes soon; `look` also renews the last check. Does not block.
-  void OnChanged(bool look) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes soon; `round` also renews the last check. Does not block.
+  void OnChanged(bool round) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the writes, and waits for a running one.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -74,15 +74,15 @@ class MetricsFile {
   const CallbackGate gate_;
 
   absl::Mutex mutex_;
-  bool look_ ABSL_GUARDED_BY(mutex_) = true;
+  bool round_due_ ABSL_GUARDED_BY(mutex_) = true;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // Or about to.
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 
   // Used only by Write, which never runs twice at once.
   HostNumbers numbers_;
-  absl::Time look_at_ = absl::InfinitePast();
-  std::string told_;
+  absl::Time round_at_ = absl::InfinitePast();
+  std::string reported_;
 };
 
 }  // namespace clusterd

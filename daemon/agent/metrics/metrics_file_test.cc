@@ -76,7 +76,7 @@ class MetricsFileTest : public testing::Test {
     };
     parts.check = [this] {
       absl::MutexLock lock(&mutex_);
-      ++looks_;
+      ++rounds_;
       return CheckWith({PASS});
     };
     parts.write = [this](const std::string& text) {
@@ -98,9 +98,9 @@ class MetricsFileTest : public testing::Test {
     EXPECT_EQ(written_.size(), count);
     return written_.empty() ? "" : written_.back();
   }
-  int looks() {
+  int rounds() {
     absl::MutexLock lock(&mutex_);
-    return looks_;
+    return rounds_;
   }
   void Set(bool attached, const absl::Status& refusal = absl::OkStatus()) {
     absl::MutexLock lock(&mutex_);
@@ -114,29 +114,29 @@ class MetricsFileTest : public testing::Test {
   absl::Mutex mutex_;
   bool attached_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
-  int looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  int rounds_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> written_ ABSL_GUARDED_BY(mutex_);
 };
 
-TEST_F(MetricsFileTest, WritesEveryMinuteAndLooksEveryTen) {
+TEST_F(MetricsFileTest, WritesEveryMinuteAndChecksEveryTen) {
   MetricsFile file(Parts());
   file.OnChanged(false);
   EXPECT_THAT(Written(1), HasSubstr("clusterd_agent_attached 0\n"));
-  EXPECT_EQ(looks(), 1);
+  EXPECT_EQ(rounds(), 1);
   Set(/*attached=*/true);
   file.OnChanged(false);
   EXPECT_THAT(Written(2), HasSubstr("clusterd_agent_attached 1\n"));
   for (size_t minute = 1; minute < 10; ++minute) {
     scheduler_.Advance(MetricsFile::kWriteInterval);
     Written(2 + minute);
-    EXPECT_EQ(looks(), 1);
+    EXPECT_EQ(rounds(), 1);
   }
   scheduler_.Advance(MetricsFile::kWriteInterval);
   Written(12);
-  EXPECT_EQ(looks(), 2);
-  file.OnChanged(/*look=*/true);
+  EXPECT_EQ(rounds(), 2);
+  file.OnChanged(/*round=*/true);
   Written(13);
-  EXPECT_EQ(looks(), 3);
+  EXPECT_EQ(rounds(), 3);
 }
 
 TEST_F(MetricsFileTest, TellsATroubleOnceUntilItIsAnother) {

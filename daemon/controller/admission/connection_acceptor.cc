@@ -32,7 +32,7 @@ constexpr int kMaxEvents = 256;
 constexpr int kBacklog = 65535;  // The kernel takes somaxconn, if that is less.
 constexpr absl::Duration kTellEvery = absl::Minutes(1);
 // Enough for accidental failures; those of a scan are not all logged.
-constexpr size_t kMaxFailedTold = 1000;
+constexpr size_t kMaxFailures = 1000;
 constexpr absl::Duration kRepeatAfter = absl::Minutes(10);
 constexpr absl::Duration kSweepEvery = absl::Seconds(2);
 constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
@@ -142,8 +142,8 @@ bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
   const auto patience =
       static_cast<unsigned>(absl::ToInt64Milliseconds(options_.unacknowledged));
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
-  const int room = options_.receive_buffer_bytes;
-  if (room > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+  const int most = options_.receive_buffer_bytes;
+  if (most > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most));
   sockaddr_storage to = {};
   std::memcpy(&to, address, size);
   // All addresses of a name use the port that the first one was given.
@@ -352,9 +352,7 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
   }
   by_fd_[fd] = id;
   connections_.emplace(
-      id, Connection{fd, SocketCookie(fd), peer, PeerNetwork(address),
-                     Allowance(options_.bytes, now),
-                     Allowance(options_.begun, now), now});
+      id, Connection{fd, SocketCookie(fd), peer, PeerNetwork(address), now});
   by_peer_[peer] = id;
   silent_.emplace_back(now, id);
   WatchFd(epoll_, fd, id, EPOLLIN | EPOLLRDHUP | EPOLLET);
@@ -367,8 +365,8 @@ bool ConnectionAcceptor::ShedOne(int listener) {
   if (fd >= 0) close(fd);
   spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const absl::Time now = Monotonic();
-  if (now - shed_told_ >= kTellEvery) {
-    shed_told_ = now;
+  if (now - shed_logged_ >= kTellEvery) {
+    shed_logged_ = now;
     log_->Warning(
         "no file descriptor is left: connections are closed as they come; "
         "raise LimitNOFILE= of the unit, or ulimit -Hn");
@@ -481,8 +479,8 @@ void ConnectionAcceptor::TellCutLocked(const Connection& connection,
                                        const std::string& why) {
   ++cut_;
   const absl::Time now = Monotonic();
-  if (now - cut_told_ < kTellEvery) return;
-  cut_told_ = now;
+  if (now - cut_logged_ < kTellEvery) return;
+  cut_logged_ = now;
   log_->Warning("connection of ", connection.peer, " cut off: ", why, "; ",
                 cut_, " in all");
 }
@@ -497,7 +495,7 @@ void ConnectionAcceptor::TellFailedLocked(const Connection& connection) {
   const std::string why = WhyHandshakeFailed(connection.random);
   // The port differs in each attempt, so it is left out.
   const std::string what = absl::StrCat(peer.substr(0, peer.rfind(':')), why);
-  if (failed_.size() >= kMaxFailedTold || !failed_.insert(what).second) return;
+  if (failed_.size() >= kMaxFailures || !failed_.insert(what).second) return;
   const std::string line =
       absl::StrCat("TLS handshake with ", peer, " failed: ", why);
   log_->Warning(line);
@@ -539,7 +537,7 @@ void ConnectionAcceptor::OnCall(const std::string& peer) {
           absl::ToDoubleSeconds(now - connection.arrived));
     }
     connection.known = true;
-    WatchCallsLocked(&connection, ++connection.calls, ++connection.calls_told);
+    WatchCallsLocked(&connection, ++connection.calls, ++connection.calls_seen);
     was_handshake = was_handshake && admission_.waiting() > 0;
   }
   if (was_handshake) Wake();

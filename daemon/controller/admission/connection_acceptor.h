@@ -31,6 +31,7 @@
 #include "config/values/histogram.h"
 #include "daemon/controller/admission/admission.h"
 #include "daemon/controller/admission/connection_state.h"
+#include "daemon/process/allowance.h"
 #include "daemon/process/log.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
@@ -119,9 +120,9 @@ class ConnectionAcceptor {
     uint64_t cookie;
     std::string peer;
     std::string network;  // PeerNetwork.
-    Allowance bytes;
-    Allowance begun;
     absl::Time arrived;
+    Allowance bytes = {};
+    Allowance begun = {};
     UnansweredBytes unanswered = {};
     std::string random = {};  // From its ClientHello.
     bool silent = true;
@@ -129,7 +130,7 @@ class ConnectionAcceptor {
     bool is_cut = false;         // Closed by us.
     bool known = false;          // A call has arrived.
     int calls = 0;               // Reported and not yet ended.
-    uint64_t calls_told = 0;     // All that were reported.
+    uint64_t calls_seen = 0;     // All that were reported.
     uint64_t bytes_counted = 0;  // When its calls were last counted.
   };
 
@@ -186,7 +187,7 @@ class ConnectionAcceptor {
   const int wake_;
   int spare_;  // Closed briefly when descriptors run out.
   // Only the thread uses these.
-  absl::Time shed_told_ = absl::InfinitePast();
+  absl::Time shed_logged_ = absl::InfinitePast();
   OpenStreams streams_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server_;
 
@@ -206,7 +207,7 @@ class ConnectionAcceptor {
   Histogram first_call_waits_ ABSL_GUARDED_BY(mutex_){
       {0.01, 0.1, 0.5, 1, 5, 10, 30, 75}};
   uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Time cut_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Time cut_logged_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // Addresses and reasons of logged failures; cleared periodically.
   std::set<std::string> failed_ ABSL_GUARDED_BY(mutex_);
   absl::Time failed_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -88,23 +88,23 @@ ApplyResult LostResult(const ApplyReport& head, const std::string& host,
 }
 
 ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
-                       const ClusterPlan* plan, ApplyResult told) {
-  told.set_host(host.name);
+                       const ClusterPlan* plan, ApplyResult reported) {
+  reported.set_host(host.name);
   // Only the host's own drift needs the facts; those of 10,000 hosts would be
   // most of the report. The report itself says if it is a rollback.
-  told.clear_facts_after();
-  told.clear_of_rollback();
-  if (!head.rollback() || !told.no_journal()) return told;
+  reported.clear_facts_after();
+  reported.clear_of_rollback();
+  if (!head.rollback() || !reported.no_journal()) return reported;
   if (host.was_lost) {
-    told.set_outcome(ApplyResult::NOTHING_TO_DO);
-    return told;
+    reported.set_outcome(ApplyResult::NOTHING_TO_DO);
+    return reported;
   }
-  told.set_outcome(ApplyResult::REFUSED);
-  *told.mutable_error_words() =
-      Worded("hub-settings-stay", ErrorWords(told),
+  reported.set_outcome(ApplyResult::REFUSED);
+  *reported.mutable_error_words() =
+      Worded("hub-settings-stay", ErrorWords(reported),
              plan == nullptr ? Worded("hub-old-values-gone")
                              : Worded("hub-old-values-in", plan->plan_id()));
-  return told;
+  return reported;
 }
 
 ApplyResult ResultOfAnswer(const ApplyReport& head,
@@ -210,22 +210,22 @@ std::string EndOfConfirmation(const Confirmation& over) {
       over.state() == Confirmation::CONFIRMED
           ? absl::StrCat("confirmed by ", ActorName(over.confirmed_by()))
           : "not confirmed in time, its hosts roll back",
-      over.untold().empty()
+      over.pending().empty()
           ? ""
           : absl::StrCat("; never notified: ",
                          ValueText(NameList(
-                             {over.untold().begin(), over.untold().end()}))));
+                             {over.pending().begin(), over.pending().end()}))));
 }
 
-void ForgetUntold(ApplyReport* report) {
+void ForgetPendingHosts(ApplyReport* report) {
   std::set<std::string> gone;
   for (const ApplyResult& host : report->hosts()) {
     if (host.outcome() != ApplyResult::LOST &&
         host.outcome() != ApplyResult::APPLIED)
       gone.insert(host.host());
   }
-  if (report->confirmation().untold().empty()) return;
-  DropIf(report->mutable_confirmation()->mutable_untold(),
+  if (report->confirmation().pending().empty()) return;
+  DropIf(report->mutable_confirmation()->mutable_pending(),
          [&gone](const std::string& host) { return gone.count(host) > 0; });
 }
 
@@ -268,10 +268,10 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   }
   RuleSelection selection;
   for (const Rule& rule : RuleCatalogue()) {
-    const std::vector<std::string> mends =
+    const std::vector<std::string> fixes =
         absl::StrSplit(rule.fixed_by, '/', absl::SkipEmpty());
     const bool is_touched = absl::c_any_of(
-        mends,
+        fixes,
         [&set](const std::string& setting) { return set.count(setting) > 0; });
     if (is_touched && !rule.needs_job)
       selection.add_only(std::string(rule.name));

@@ -38,7 +38,7 @@ ApplyResult LostResult(const ApplyReport& head, const std::string& host,
 
 // Converts a host's own result for the report. `plan`: null if not known.
 ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
-                       const ClusterPlan* plan, ApplyResult told);
+                       const ClusterPlan* plan, ApplyResult reported);
 
 // Checks a host's answer. An answer about another apply, or one that does not
 // fit the task, leaves the host's state unknown, which is LOST.
@@ -69,8 +69,8 @@ inline std::string ChangeText(const ApplyReport& head) {
   return ValueText(ChangeWords(head));
 }
 std::string EndOfConfirmation(const Confirmation& over);
-// Removes hosts from its `untold` that the apply no longer affects.
-void ForgetUntold(ApplyReport* report);
+// Removes hosts from its `pending` that the apply no longer affects.
+void ForgetPendingHosts(ApplyReport* report);
 
 // Why the host failed, as words or as text.
 FindingValue ErrorWords(const ApplyResult& result);

@@ -84,12 +84,12 @@ Task ApplyRun::MakeTask(size_t index) const {
   return task;
 }
 
-absl::Duration ApplyRun::SilenceAfter(size_t index, size_t steps_told) const {
+absl::Duration ApplyRun::SilenceAfter(size_t index, size_t steps_seen) const {
   const ApplyOrder::Host& host = hosts_[index];
   // A rollback reports no steps before its end.
   if (head_.rollback() || host.plan == nullptr) return host.deadline;
   return std::min(host.deadline,
-                  HostChangeDeadline(static_cast<int>(steps_told) + 1,
+                  HostChangeDeadline(static_cast<int>(steps_seen) + 1,
                                      host.plan->command_ms()));
 }
 
@@ -164,10 +164,10 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   {
     absl::MutexLock lock(&mutex_);
     HostState& state = states_[index];
-    if (over_ || ++state.steps_told > most) return;
+    if (over_ || ++state.steps_seen > most) return;
     task = state.task;
     wait = std::min(
-        SilenceAfter(index, state.steps_told),
+        SilenceAfter(index, state.steps_seen),
         state.asked_at + hosts_[index].deadline - parts_.scheduler->Now());
   }
   if (wait > absl::ZeroDuration()) parts_.hosts->Extend(task, wait);
@@ -234,7 +234,7 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     return false;
   }
   const size_t index = found->second;
-  ApplyResult told = AsReported(head_, hosts_[index], plan_.get(), result);
+  ApplyResult reported = AsReported(head_, hosts_[index], plan_.get(), result);
   bool awaited;
   {
     absl::MutexLock lock(&mutex_);
@@ -246,23 +246,23 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     // Correct the report while the run lasts: the host was LOST, or it has
     // reverted before the run could be confirmed.
     if (!awaited) {
-      const bool went_back =
-          told.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
-      if (known->outcome() != ApplyResult::LOST && !went_back) return false;
-      NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &told,
+      const bool reverted =
+          reported.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
+      if (known->outcome() != ApplyResult::LOST && !reverted) return false;
+      NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &reported,
                   &report_);
-      *known = told;
-      if (went_back) {
+      *known = reported;
+      if (reverted) {
         --done_;
         ++failed_;
-      } else if (IsGoodOutcome(head_.rollback(), told.outcome())) {
+      } else if (IsGoodOutcome(head_.rollback(), reported.outcome())) {
         --failed_;
         ++done_;
       }
       return true;
     }
   }
-  Settle(index, std::move(told));
+  Settle(index, std::move(reported));
   return true;
 }
 

@@ -45,10 +45,10 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/plan/waves.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/process/callback_gate.h"
 #include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
@@ -112,7 +112,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   struct HostState {
     absl::Time asked_at;
     AttachedHosts::TaskId task = 0;  // 0: not assigned yet.
-    size_t steps_told = 0;
+    size_t steps_seen = 0;
     // The reason why its stream ended.
     std::optional<FindingValue> lost_because;
     Scheduler::TimerId timer = 0;
@@ -121,7 +121,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   Task MakeTask(size_t index) const;
   // The longest silence allowed after this many reported steps. A host may be
   // undoing them, and reports that only at the end.
-  absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
+  absl::Duration SilenceAfter(size_t index, size_t steps_seen) const;
 
   // Closes the report and returns it.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)

@@ -91,7 +91,7 @@ TEST_F(ApplyRunCancelTest, HoldsAlsoWhenItCannotBeKept) {
   EXPECT_EQ(Report().outcome(), ApplyReport::CANCELLED);
 }
 
-TEST_F(ApplyRunCancelTest, SecondOneIsToldOfTheFirst) {
+TEST_F(ApplyRunCancelTest, SecondCancelNamesTheFirst) {
   ASSERT_TRUE(Start(Order(2, 1)).ok());
   ASSERT_TRUE(run_->Cancel("bob").ok());
   const absl::StatusOr<CancelResponse> second = run_->Cancel("carol");

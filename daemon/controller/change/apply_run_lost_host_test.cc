@@ -80,19 +80,19 @@ TEST_F(ApplyRunTest, HostThatIsBackAndKnowsNothingOfItIsNotWaitedFor) {
   ASSERT_TRUE(Start(Order(2, 1)).ok());
   Lose("a");
   Attach("a");
-  PastApplies told;
-  run_->OnPastApplies("a", told);
+  PastApplies reported;
+  run_->OnPastApplies("a", reported);
   EXPECT_FALSE(ended()) << "it has not said that this is all";
-  told.set_knows_all(true);
-  told.set_at_work(kRun);
-  run_->OnPastApplies("a", told);
+  reported.set_knows_all(true);
+  reported.set_at_work(kRun);
+  run_->OnPastApplies("a", reported);
   EXPECT_FALSE(ended()) << "it is at it";
-  told.set_at_work("another");
-  told.add_journals("feedfeedfeedfeed");
-  run_->OnPastApplies("z", told);
-  run_->OnPastApplies("b", told);
+  reported.set_at_work("another");
+  reported.add_journals("feedfeedfeedfeed");
+  run_->OnPastApplies("z", reported);
+  run_->OnPastApplies("b", reported);
   EXPECT_FALSE(ended()) << "another host says nothing of it";
-  run_->OnPastApplies("a", told);
+  run_->OnPastApplies("a", reported);
   pool_.Drain();
   EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
   EXPECT_THAT(Outcomes(Report()),
@@ -104,9 +104,9 @@ TEST_F(ApplyRunTest, HostThatIsBackAndKnowsNothingOfItIsNotWaitedFor) {
 
 TEST_F(ApplyRunTest, HostThatKnowsNothingYetItsAnswerIsStillToCome) {
   ASSERT_TRUE(Start(Order(1, 1)).ok());
-  PastApplies told;
-  told.set_knows_all(true);
-  run_->OnPastApplies("a", told);
+  PastApplies reported;
+  reported.set_knows_all(true);
+  run_->OnPastApplies("a", reported);
   EXPECT_FALSE(ended());
   Answer("a", ApplyResult::APPLIED);
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
@@ -116,13 +116,13 @@ TEST_F(ApplyRunTest, HostWithAJournalOfItHasUntilItsDeadline) {
   ASSERT_TRUE(Start(Order(1, 1)).ok());
   Lose("a");
   Attach("a");
-  PastApplies told;
-  told.set_knows_all(true);
-  told.add_journals(kRun);
-  run_->OnPastApplies("a", told);
+  PastApplies reported;
+  reported.set_knows_all(true);
+  reported.add_journals(kRun);
+  run_->OnPastApplies("a", reported);
   EXPECT_FALSE(ended());
-  *told.add_results() = ResultOf(ApplyResult::UNDONE);
-  run_->OnPastApplies("a", told);
+  *reported.add_results() = ResultOf(ApplyResult::UNDONE);
+  run_->OnPastApplies("a", reported);
   pool_.Drain();
   EXPECT_THAT(Outcomes(Report()), ElementsAre(ApplyResult::UNDONE));
 }
@@ -133,15 +133,15 @@ TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
     Lose(host);
     Attach(host);
   }
-  PastApplies told;
-  told.set_knows_all(true);
-  run_->OnPastApplies("a", told);
-  told.add_journals("feedfeedfeedfeed");
-  run_->OnPastApplies("c", told);
-  *told.add_results() = ResultOf(ApplyResult::APPLIED);
-  run_->OnPastApplies("b", told);
+  PastApplies reported;
+  reported.set_knows_all(true);
+  run_->OnPastApplies("a", reported);
+  reported.add_journals("feedfeedfeedfeed");
+  run_->OnPastApplies("c", reported);
+  *reported.add_results() = ResultOf(ApplyResult::APPLIED);
+  run_->OnPastApplies("b", reported);
   pool_.Drain();
-  EXPECT_FALSE(ended()) << "c may have told of it, were it among the newest";
+  EXPECT_FALSE(ended()) << "c may have reported it, were it among the newest";
   EXPECT_TRUE(run_->OnPastApply("c", ResultOf(ApplyResult::ROLLED_BACK)));
   pool_.Drain();
   EXPECT_THAT(Outcomes(Report()),
@@ -199,21 +199,21 @@ TEST_F(ApplyRunTest, RollbackIsNotSettledByAnApplyThatStillStands) {
 TEST_F(ApplyRunTest, WhatWasAskedForDecidesWhatARefusalSettles) {
   for (const auto outcome :
        {ApplyResult::REFUSED, ApplyResult::NOTHING_TO_DO}) {
-    ApplyResult told = ResultOf(outcome);
-    EXPECT_TRUE(SettlesHost(/*rollback=*/false, told));
-    told.set_of_rollback(true);
-    EXPECT_FALSE(SettlesHost(/*rollback=*/false, told));
-    EXPECT_TRUE(SettlesHost(/*rollback=*/true, told));
+    ApplyResult reported = ResultOf(outcome);
+    EXPECT_TRUE(SettlesHost(/*rollback=*/false, reported));
+    reported.set_of_rollback(true);
+    EXPECT_FALSE(SettlesHost(/*rollback=*/false, reported));
+    EXPECT_TRUE(SettlesHost(/*rollback=*/true, reported));
   }
 }
 
-TEST_F(ApplyRunTest, MissingJournalThatIsToldAgainEndsTheWait) {
+TEST_F(ApplyRunTest, RepeatedReportOfAMissingJournalEndsTheWait) {
   ASSERT_TRUE(Start(Order(1, 1, /*rollback=*/true)).ok());
   Lose("a");
-  ApplyResult told = ResultOf(ApplyResult::REFUSED, "no journal of it");
-  told.set_no_journal(true);
-  told.set_of_rollback(true);
-  EXPECT_TRUE(run_->OnPastApply("a", told));
+  ApplyResult reported = ResultOf(ApplyResult::REFUSED, "no journal of it");
+  reported.set_no_journal(true);
+  reported.set_of_rollback(true);
+  EXPECT_TRUE(run_->OnPastApply("a", reported));
   pool_.Drain();
   EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect on this host"));
   EXPECT_FALSE(Report().hosts(0).of_rollback());

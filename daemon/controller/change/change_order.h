@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/history/history_store.h"
-#include "daemon/controller/hosts/controller_parts.h"
 #include "proto/audit.pb.h"
 #include "proto/plan.pb.h"
 

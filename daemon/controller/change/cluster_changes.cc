@@ -46,11 +46,11 @@ absl::Status AlreadyOver(const ApplyReport& report) {
 }
 
 // True if the host may still report that it reverted automatically.
-bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
+bool MayRevert(const ApplyReport& report, const ApplyResult& host) {
   const Confirmation& confirm = report.confirmation();
   return host.outcome() == ApplyResult::APPLIED && host.reverts_in_ms() > 0 &&
          (confirm.state() != Confirmation::CONFIRMED ||
-          absl::c_linear_search(confirm.untold(), host.host()));
+          absl::c_linear_search(confirm.pending(), host.host()));
 }
 
 }  // namespace
@@ -210,7 +210,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
     for (const ApplyResult& host : report.hosts()) {
       if (report.rollback() && IsTakenBack(host.outcome())) {
         corrections_[report.apply_id()].push_back({host, report.run_id()});
-        ForgetGoBackLocked(report.apply_id(), {host.host()});
+        ForgetRevertsLocked(report.apply_id(), {host.host()});
       }
     }
   }
@@ -225,19 +225,19 @@ void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
   for (const ApplyResult& host : report.hosts()) {
     if (host.outcome() == ApplyResult::LOST) {
       unsettled.hosts.insert(host.host());
-    } else if (MayGoBack(report, host)) {
-      unsettled.go_back.insert(host.host());
+    } else if (MayRevert(report, host)) {
+      unsettled.may_revert.insert(host.host());
     }
   }
   if (unsettled.IsSettled() || unsettled_.size() >= kMaxUnsettled) return;
   unsettled_[report.run_id()] = std::move(unsettled);
 }
 
-void ClusterChanges::ForgetGoBackLocked(const std::string& run_id,
-                                        const std::set<std::string>& hosts) {
+void ClusterChanges::ForgetRevertsLocked(const std::string& run_id,
+                                         const std::set<std::string>& hosts) {
   const auto found = unsettled_.find(run_id);
   if (found == unsettled_.end()) return;
-  for (const std::string& host : hosts) found->second.go_back.erase(host);
+  for (const std::string& host : hosts) found->second.may_revert.erase(host);
   if (found->second.IsSettled()) unsettled_.erase(found);
 }
 
@@ -269,12 +269,12 @@ void ClusterChanges::Recover() {
   for (const HistoryEntry& entry : list->entries()) {
     // While an apply waits to be confirmed, no other begins. Others may begin
     // while hosts are notified of a confirmation.
-    const absl::Time untold_until = absl::FromUnixMillis(
+    const absl::Time pending_until = absl::FromUnixMillis(
         entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
         absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
     const bool may_wait =
         entry.kind() == HISTORY_APPLY &&
-        (is_newest_apply || parts_.scheduler->Now() < untold_until);
+        (is_newest_apply || parts_.scheduler->Now() < pending_until);
     if (entry.kind() == HISTORY_APPLY) is_newest_apply = false;
     if (entry.outcome() == "succeeded" && !may_wait) continue;
     const absl::StatusOr<HistoryRecord> record =
@@ -378,15 +378,15 @@ absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   for (const auto& pending : waiting) {
     if (record.entry().id() != pending->head().run_id()) continue;
     *record.mutable_apply()->mutable_confirmation() = pending->confirmation();
-    ForgetUntold(record.mutable_apply());
+    ForgetPendingHosts(record.mutable_apply());
   }
   if (run == nullptr || record.entry().id() != run->run_id()) return record;
   return RecordOfApply(run->report(), record.entry().network_namespace());
 }
 
 void ClusterChanges::OnPastApplies(const std::string& host,
-                                   const PastApplies& told) {
-  PastApplies past = told;
+                                   const PastApplies& reported) {
+  PastApplies past = reported;
   for (ApplyResult& result : *past.mutable_results()) {
     // The journal lacks this: it was written before the deadline was known.
     if (result.outcome() == ApplyResult::APPLIED &&
@@ -407,10 +407,10 @@ void ClusterChanges::OnPastApplies(const std::string& host,
             !SettlesHost(unsettled.rollback, result)) {
           continue;
         }
-        const bool went_back =
-            result.not_confirmed() && unsettled.go_back.erase(host) > 0;
-        if (unsettled.hosts.erase(host) == 0 && !went_back) continue;
-        if (result.reverts_in_ms() > 0) unsettled.go_back.insert(host);
+        const bool reverted =
+            result.not_confirmed() && unsettled.may_revert.erase(host) > 0;
+        if (unsettled.hosts.erase(host) == 0 && !reverted) continue;
+        if (result.reverts_in_ms() > 0) unsettled.may_revert.insert(host);
         corrections_[run_id].push_back({result, ""});
         news = true;
       }
@@ -495,14 +495,14 @@ void ClusterChanges::Correct(const std::string& run_id,
                host.outcome() == ApplyResult::APPLIED;
       });
   if (!rollbacks.empty() && report.has_confirmation() && !any_left &&
-      report.confirmation().state() == Confirmation::GOES_BACK) {
+      report.confirmation().state() == Confirmation::REVERTING) {
     report.mutable_confirmation()->set_state(Confirmation::NOT_NEEDED);
   }
   if (!rollbacks.empty() && FirstWith(report.hosts(), &ApplyResult::outcome,
                                       ApplyResult::APPLIED) == nullptr) {
     DropKeptNote(&report);
   }
-  ForgetUntold(&report);
+  ForgetPendingHosts(&report);
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
   if (!kept.ok()) {

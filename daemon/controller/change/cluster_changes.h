@@ -25,11 +25,11 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/change/apply_run.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/change/pending_change.h"
 #include "daemon/controller/history/history_store.h"
-#include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/audit.pb.h"
@@ -40,7 +40,7 @@ namespace clusterd {
 
 inline constexpr uint32_t kDefaultWaveSize = 32;
 // The most applies with unnotified hosts before ones that revert are refused.
-inline constexpr size_t kMaxUntold = 8;
+inline constexpr size_t kMaxPendingChanges = 8;
 
 // A requested change, its caller and its options.
 struct ChangeRequest {
@@ -133,7 +133,7 @@ class ClusterChanges {
   }
 
   // For HostHooks::past_applies. Does not block.
-  void OnPastApplies(const std::string& host, const PastApplies& told)
+  void OnPastApplies(const std::string& host, const PastApplies& reported)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the running change, refuses later ones, and releases all parts.
@@ -151,9 +151,9 @@ class ClusterChanges {
     std::string apply_id;
     bool rollback = false;
     std::set<std::string> hosts;
-    std::set<std::string> go_back;
+    std::set<std::string> may_revert;
 
-    bool IsSettled() const { return hosts.empty() && go_back.empty(); }
+    bool IsSettled() const { return hosts.empty() && may_revert.empty(); }
   };
   // A correction of a host's entry in a kept report.
   struct Correction {
@@ -201,8 +201,8 @@ class ClusterChanges {
   void RememberLostLocked(const ApplyReport& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Records that these hosts will not revert automatically.
-  void ForgetGoBackLocked(const std::string& run_id,
-                          const std::set<std::string>& hosts)
+  void ForgetRevertsLocked(const std::string& run_id,
+                           const std::set<std::string>& hosts)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Interrupt(HistoryRecord record) ABSL_LOCKS_EXCLUDED(mutex_);
   void CorrectAll() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);

@@ -121,7 +121,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
 }
 
-TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
+TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondGetsTheNameOfTheFirst) {
   Attach("server0");
   const auto first = Apply(MakePlan(1)).value();
   const auto second = Apply(MakePlan(1), By("carol"));

@@ -23,11 +23,11 @@ Waiting::iterator FindIn(Waiting& waiting, const std::string& apply_id) {
 }
 
 // The hosts of the order that are not yet notified of that apply.
-std::vector<std::string> UntoldOf(const Confirmation& confirmation,
-                                  const ApplyOrder& order) {
+std::vector<std::string> PendingHostsIn(const Confirmation& confirmation,
+                                        const ApplyOrder& order) {
   std::vector<std::string> both;
   for (const ApplyOrder::Host& host : order.hosts) {
-    if (absl::c_linear_search(confirmation.untold(), host.name)) {
+    if (absl::c_linear_search(confirmation.pending(), host.name)) {
       both.push_back(host.name);
     }
   }
@@ -64,10 +64,10 @@ void ClusterChanges::BeginPending(const ApplyReport& report,
                       hosts](const Confirmation& now) {
     TakePending(id);
     if (now.state() != Confirmation::CONFIRMED) return;
-    std::set<std::string> told = hosts;
-    for (const std::string& untold : now.untold()) told.erase(untold);
+    std::set<std::string> notified = hosts;
+    for (const std::string& host : now.pending()) notified.erase(host);
     absl::MutexLock lock(&mutex_);
-    ForgetGoBackLocked(id, told);
+    ForgetRevertsLocked(id, notified);
   };
   const auto pending = std::make_shared<PendingChange>(
       report, std::move(plan), parts_, std::move(callbacks));
@@ -81,9 +81,9 @@ void ClusterChanges::BeginPending(const ApplyReport& report,
 
 void ClusterChanges::RecoverPending(const ApplyReport& report) {
   const Confirmation& confirm = report.confirmation();
-  const bool waits =
-      confirm.state() == Confirmation::PENDING ||
-      (confirm.state() == Confirmation::CONFIRMED && !confirm.untold().empty());
+  const bool waits = confirm.state() == Confirmation::PENDING ||
+                     (confirm.state() == Confirmation::CONFIRMED &&
+                      !confirm.pending().empty());
   if (!waits) return;
   const absl::StatusOr<HistoryRecord> plan =
       parts_.history->Get(report.plan_id());
@@ -105,7 +105,7 @@ std::shared_ptr<PendingChange> ClusterChanges::TakePending(
 absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
   const Waiting waiting = AllPending();
   const bool full =
-      order.report.has_confirmation() && waiting.size() >= kMaxUntold;
+      order.report.has_confirmation() && waiting.size() >= kMaxPendingChanges;
   for (const auto& pending : waiting) {
     if (pending->apply_id() == order.report.apply_id()) continue;
     const Confirmation now = pending->confirmation();
@@ -113,10 +113,10 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
     const std::string time = UtcText(now.deadline_ms());
     if (now.state() == Confirmation::CONFIRMED) {
       // Unnotified hosts would refuse the change; the others do not revert.
-      const std::vector<std::string> both = UntoldOf(now, order);
+      const std::vector<std::string> both = PendingHostsIn(now, order);
       if (both.empty() && !full) continue;
       return both.empty() ? UnavailableWords("msg-change-too-many-not-notified",
-                                             change, time, kMaxUntold)
+                                             change, time, kMaxPendingChanges)
                           : UnavailableWords("msg-change-not-notified", change,
                                              NameList(both), time);
     }
@@ -165,7 +165,7 @@ void ClusterChanges::SaveConfirmation(const std::string& run_id,
   if (kept.ok()) {
     ApplyReport report = std::move(*record->mutable_apply());
     *report.mutable_confirmation() = confirmation;
-    ForgetUntold(&report);
+    ForgetPendingHosts(&report);
     kept = parts_.history->Update(
         RecordOfApply(std::move(report), record->entry().network_namespace()));
   }

@@ -25,10 +25,10 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   {
     const auto file =
         SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile)).value();
-    const std::string no_room = absl::StrCat(
-        "CREATE TRIGGER no_room BEFORE INSERT ON entry WHEN NEW.kind = ",
+    const std::string disk_full = absl::StrCat(
+        "CREATE TRIGGER disk_full BEFORE INSERT ON entry WHEN NEW.kind = ",
         HISTORY_ROLLBACK, " BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    ASSERT_TRUE(file->Execute(no_room.c_str()).ok());
+    ASSERT_TRUE(file->Execute(disk_full.c_str()).ok());
   }
   history_ = OpenStore(folder);
   StartController();
@@ -42,10 +42,10 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   changes_.reset();
 }
 
-// A confirmed apply that one of its two hosts does not know of.
-class UntoldTest : public ClusterConfirmTest {
+// A confirmed apply that one of its two hosts does not know.
+class PendingHostsTest : public ClusterConfirmTest {
  protected:
-  UntoldTest() {
+  PendingHostsTest() {
     ApplyOn(2);
     AnswerFacts(0);
     AnswerFacts(1);
@@ -55,45 +55,45 @@ class UntoldTest : public ClusterConfirmTest {
   }
 };
 
-TEST_F(UntoldTest, KeepsNowhereInTheNextControllerWhatIsRolledBack) {
+TEST_F(PendingHostsTest, KeepsNowhereInTheNextControllerWhatIsRolledBack) {
   ASSERT_TRUE(RollBack(id_).ok());
   const auto killed = std::move(changes_);
   StartController();
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   Attach("server1");
   TellWaits(1, 200000);
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   EXPECT_TRUE(links_["server1"]->tasks().empty());
 }
 
-TEST_F(UntoldTest, SaysWhichHostWasNotToldInTime) {
+TEST_F(PendingHostsTest, NamesTheHostThatWasNotNotifiedInTime) {
   EXPECT_FALSE(Kept(id_).confirmation().deadlines_passed());
   Pass(absl::Milliseconds(kWithinMs));
   EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
-  EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
+  EXPECT_THAT(Kept(id_).confirmation().pending(), ElementsAre("server1"));
   Attach("server1");
-  TellWentBack(1);
+  ReportReverted(1);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   const ApplyReport kept = Kept(id_);
   EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
-  EXPECT_THAT(kept.confirmation().untold(), IsEmpty());
+  EXPECT_THAT(kept.confirmation().pending(), IsEmpty());
   EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::ROLLED_BACK);
   changes_->Stop();
   StartController();
   pool_.Drain();
   EXPECT_THAT(changes_->Pending(), IsEmpty());
-  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
 }
 
-TEST_F(UntoldTest, ForgetsTheHostThatGoesBackAfterAllIsOver) {
-  Pass(absl::Milliseconds(kWithinMs) + kRevertGrace + kPendingLook);
+TEST_F(PendingHostsTest, ForgetsTheHostThatRevertsAfterTheEnd) {
+  Pass(absl::Milliseconds(kWithinMs) + kRevertGrace + kPendingRound);
   ASSERT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
   Attach("server1");
-  TellWentBack(1);
+  ReportReverted(1);
   EXPECT_EQ(KeptOutcome(id_, 1), ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
 }
 
 TEST_F(ClusterConfirmTest, TellsAHostThatWasLostInTheRunOnceItSaysItHasIt) {
@@ -104,7 +104,7 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasLostInTheRunOnceItSaysItHasIt) {
   Confirm();
   AnswerApplied(0, 0);
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
-  EXPECT_THAT((*answer_)->confirmation().untold(), ElementsAre("server1"));
+  EXPECT_THAT((*answer_)->confirmation().pending(), ElementsAre("server1"));
   changes_->Stop();
   StartController();
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
@@ -112,7 +112,7 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasLostInTheRunOnceItSaysItHasIt) {
   TellWaits(1, 200000);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
-  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
@@ -129,7 +129,7 @@ TEST_F(ClusterConfirmTest, WaitsForNoLostHostThatSaysItHasNothing) {
   changes_->OnPastApplies("server1", nothing);
   pool_.Drain();
   EXPECT_THAT(changes_->Pending(), IsEmpty());
-  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
 }
 
 TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesAfterTheCheckHasPassed) {
@@ -163,12 +163,12 @@ TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesWhileItIsChecked) {
   EXPECT_TRUE(IsAskedToKeep(1));
 }
 
-TEST_F(UntoldTest, GoesOnInTheNextControllerWhatTheLastHadConfirmed) {
+TEST_F(PendingHostsTest, GoesOnInTheNextControllerWhatTheLastHadConfirmed) {
   changes_->Stop();
   StartController();
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   EXPECT_EQ(NewestTask(1).confirm().actor(), "bob");
   EXPECT_FALSE(NewestTask(0).has_apply());
@@ -183,7 +183,7 @@ TEST_F(ClusterConfirmTest, GoesOnInTheNextControllerBeforeItsCheck) {
   StartController();
   pool_.Drain();
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   AnswerFacts(0);
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
@@ -226,7 +226,7 @@ TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
   EXPECT_TRUE(IsAskedToKeep(1));
 }
 
-TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
+TEST_F(PendingHostsTest, HoldsUpNoApplyOfOtherHosts) {
   Pass(absl::Seconds(1));
   Attach("server1");
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
@@ -242,10 +242,10 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   // The apply that waits for a person blocks all others.
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   id_ = first;
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
-  EXPECT_THAT(Kept(first).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(first).confirmation().pending(), IsEmpty());
   id_ = run->run_id();
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   EXPECT_EQ(changes_->Pending()[0].run_id(), id_);
@@ -254,7 +254,7 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   EXPECT_TRUE(IsAskedToKeep(0));
 }
 
-TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
+TEST_F(PendingHostsTest, HostIsNotifiedByTheNextControllerBehindNewerApplies) {
   Pass(absl::Seconds(1));
   ASSERT_TRUE(Apply(MakePlan(1)).ok());
   Answer("server0", ApplyResult::APPLIED);
@@ -263,15 +263,15 @@ TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
   pool_.Drain();
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
-  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
 }
 
-TEST_F(ClusterConfirmTest, KeepsOnlySoManyThatAreNotToldToAllHosts) {
-  constexpr int kMost = static_cast<int>(kMaxUntold);
+TEST_F(ClusterConfirmTest, KeepsOnlySoManyWithPendingHosts) {
+  constexpr int kMost = static_cast<int>(kMaxPendingChanges);
   StartControllerOf(kMost + 1);
   const auto apply_on = [this](int host, absl::Duration within) {
     ClusterPlan plan = MakePlan(1);
@@ -292,7 +292,7 @@ TEST_F(ClusterConfirmTest, KeepsOnlySoManyThatAreNotToldToAllHosts) {
     Lose(host);
     Confirm();
   }
-  EXPECT_THAT(changes_->Pending(), SizeIs(kMaxUntold));
+  EXPECT_THAT(changes_->Pending(), SizeIs(kMaxPendingChanges));
   Attach(absl::StrCat("server", kMost));
   const absl::Status refused = apply_on(kMost, within).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
@@ -359,9 +359,9 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   EXPECT_EQ(kept.hosts(1).reverts_in_ms(), kWithinMs);
 }
 
-TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
+TEST_F(ClusterConfirmTest, HostThatReportsARevertIsLeftOutAlone) {
   ApplyOn(3);
-  TellWentBack(2);
+  ReportReverted(2);
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
   // The others are checked without it, though it owes an answer.
   AnswerFacts(0);
@@ -375,16 +375,16 @@ TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
   AnswerApplied(1, 0);
   const ApplyReport kept = Kept(id_);
   EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
-  EXPECT_THAT(kept.confirmation().untold(), IsEmpty());
+  EXPECT_THAT(kept.confirmation().pending(), IsEmpty());
   EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(kept.hosts(2).outcome(), ApplyResult::ROLLED_BACK);
 }
 
-TEST_F(ClusterConfirmTest, WhatGoesBackHoldsUpOnlyTheHostsWhereItMayStill) {
+TEST_F(ClusterConfirmTest, RevertingApplyBlocksOnlyHostsThatMayRevert) {
   ApplyOn(2);
   Pass(absl::Milliseconds(kWithinMs));
-  ASSERT_EQ(Shown().state(), Confirmation::GOES_BACK);
-  TellWentBack(0);
+  ASSERT_EQ(Shown().state(), Confirmation::REVERTING);
+  ReportReverted(0);
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(refused.message(),

@@ -37,7 +37,7 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   const Confirmation kept = Kept(id_).confirmation();
   EXPECT_EQ(kept.state(), Confirmation::CONFIRMED);
   EXPECT_TRUE(kept.check_passed());
-  EXPECT_THAT(kept.untold(), IsEmpty());
+  EXPECT_THAT(kept.pending(), IsEmpty());
   const auto check = history_->Get(kept.check_run_id()).value();
   EXPECT_EQ(check.entry().kind(), HISTORY_CHECK);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
@@ -104,12 +104,12 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
                     Worded("hub-rule-on", kAny, "server0", kAny)));
   AnswerFacts(0, /*somaxconn=*/1);
   // The check runs again, and the earlier confirmation counts then.
-  Pass(kFirstCheckWait + kPendingLook);
+  Pass(kFirstCheckWait + kPendingRound);
   AnswerFacts(0);
   EXPECT_TRUE(IsAskedToKeep(0));
 }
 
-TEST_F(ClusterConfirmTest, ChecksAtOnceWhatAPersonConfirmsAfterAMend) {
+TEST_F(ClusterConfirmTest, ChecksAtOnceAConfirmationAfterAFix) {
   ApplyOn(1);
   AnswerFacts(0, /*somaxconn=*/1);
   Confirm();
@@ -132,8 +132,8 @@ TEST_F(ClusterConfirmTest, ChecksOnceMoreShortlyBeforeItsDeadline) {
   size_t asked = links_["server0"]->tasks().size();
   const absl::Time deadline = absl::FromUnixMillis(Shown().deadline_ms());
   absl::Time last_check;
-  while (scheduler_.Now() + 2 * kPendingLook < deadline) {
-    Pass(kPendingLook);
+  while (scheduler_.Now() + 2 * kPendingRound < deadline) {
+    Pass(kPendingRound);
     if (links_["server0"]->tasks().size() == asked) continue;
     asked = links_["server0"]->tasks().size();
     last_check = scheduler_.Now();
@@ -142,20 +142,20 @@ TEST_F(ClusterConfirmTest, ChecksOnceMoreShortlyBeforeItsDeadline) {
   EXPECT_GE(last_check, deadline - kFirstCheckWait);
 }
 
-TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {
+TEST_F(ClusterConfirmTest, RevertsAtItsDeadlineAndUpdatesTheHistory) {
   ApplyOn(2);
   AnswerFacts(0, /*somaxconn=*/1);
   AnswerFacts(1);
   Pass(absl::Milliseconds(kWithinMs));
-  EXPECT_EQ(Shown().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(Shown().state(), Confirmation::REVERTING);
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
-  TellWentBack(0);
+  ReportReverted(0);
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
-  TellWentBack(1);
+  ReportReverted(1);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   const ApplyReport kept = Kept(id_);
-  EXPECT_EQ(kept.confirmation().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(kept.confirmation().state(), Confirmation::REVERTING);
   for (const ApplyResult& host : kept.hosts()) {
     EXPECT_EQ(host.outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_TRUE(host.not_confirmed());
@@ -164,7 +164,7 @@ TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {
 }
 
 // An isolated host cannot report that it reverted.
-TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
+TEST_F(ClusterConfirmTest, DoesNotWaitForeverForAnIsolatedHost) {
   ApplyOn(1, /*automatic=*/true);
   Lose(0);
   Pass(absl::Minutes(1));
@@ -172,13 +172,13 @@ TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
   Pass(absl::Minutes(4));
   Pass(kRevertGrace);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
-  EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::REVERTING);
   Attach("server0");
-  TellWentBack(0);
+  ReportReverted(0);
   EXPECT_EQ(KeptOutcome(id_, 0), ApplyResult::ROLLED_BACK);
 }
 
-TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondIsToldWhoseWaits) {
+TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondGetsTheNameOfThePendingOne) {
   ApplyOn(1);
   const absl::Status second = Apply(MakePlan(1), By("carol")).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
@@ -208,13 +208,13 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
-  EXPECT_THAT((*answer_)->confirmation().untold(), ElementsAre("server1"));
-  EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
+  EXPECT_THAT((*answer_)->confirmation().pending(), ElementsAre("server1"));
+  EXPECT_THAT(Kept(id_).confirmation().pending(), ElementsAre("server1"));
   Attach("server1");
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
-  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().pending(), IsEmpty());
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
@@ -226,13 +226,13 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   EXPECT_THAT(log_.Lines(),
               HasSubstr("server0 was not notified that it stays: not "
                         "in the journal"));
-  Pass(kPendingLook);
+  Pass(kPendingRound);
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
-TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
+TEST_F(ClusterConfirmTest, FailedRunRevertsUnlessAPersonConfirmsIt) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
@@ -309,8 +309,8 @@ TEST_F(SlowWavesTest, BeginsNoWaveOnceTheFirstHostIsDue) {
               testing::Contains(HasSubstr("a longer --confirm-within")));
 }
 
-TEST_F(SlowWavesTest, BeginsNoWaveOnceAHostHasGoneBack) {
-  TellWentBack(0);
+TEST_F(SlowWavesTest, BeginsNoWaveOnceAHostHasReverted) {
+  ReportReverted(0);
   AnswerApplied(1, 60000);
   EXPECT_EQ(Kept(id_).outcome(), ApplyReport::STOPPED);
   EXPECT_EQ(KeptOutcome(id_, 0), ApplyResult::ROLLED_BACK);
@@ -335,7 +335,7 @@ TEST_F(ClusterConfirmTest, ExtendsOnAllHosts) {
   Extend(absl::Hours(24));
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kInvalidArgument);
   Pass(absl::Minutes(1));
-  EXPECT_EQ(Shown().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(Shown().state(), Confirmation::REVERTING);
 }
 
 TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {

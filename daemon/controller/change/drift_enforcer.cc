@@ -49,9 +49,15 @@ std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
 
 void DriftEnforcer::Stop() {
   gate_.Close();
-  absl::MutexLock lock(&mutex_);
-  for (const auto& [name, host] : hosts_) parts_.scheduler->Cancel(host.timer);
-  hosts_.clear();
+  std::map<std::string, Host> hosts;
+  {
+    absl::MutexLock lock(&mutex_);
+    hosts.swap(hosts_);
+  }
+  for (const auto& [name, host] : hosts) {
+    parts_.scheduler->Cancel(host.timer);
+    if (host.ticket != 0) parts_.queue->Leave(host.ticket);
+  }
 }
 
 void DriftEnforcer::OnDrift(const std::string& host,
@@ -67,8 +73,8 @@ void DriftEnforcer::OnDrift(const std::string& host,
     const absl::Time now = parts_.scheduler->Now();
     const auto found = hosts_.find(host);
     if (!drifted) {
-      // The restored value has held for the current wait, so reset it.
-      if (found != hosts_.end() && !found->second.queued &&
+      // The value has held for the current wait.
+      if (found != hosts_.end() && found->second.ticket == 0 &&
           found->second.timer == 0 && report.drift().has_value() &&
           now >= found->second.not_before) {
         hosts_.erase(found);
@@ -76,7 +82,7 @@ void DriftEnforcer::OnDrift(const std::string& host,
       return;
     }
     Host& state = hosts_[host];
-    if (state.queued || state.timer != 0) return;
+    if (state.ticket != 0 || state.timer != 0) return;
     next = state.not_before;
     if (now < next) {
       state.timer = parts_.scheduler->RunAfter(
@@ -90,33 +96,36 @@ void DriftEnforcer::OnDrift(const std::string& host,
 }
 
 void DriftEnforcer::Enqueue(const std::string& host) {
+  const FactQueue::Ticket ticket = parts_.queue->NewTicket();
   {
     absl::MutexLock lock(&mutex_);
     hosts_[host].timer = 0;
-    if (std::exchange(hosts_[host].queued, true)) return;
-    queue_.push_back(host);
+    if (hosts_[host].ticket != 0) return;
+    hosts_[host].ticket = ticket;
   }
-  StartNext();
-}
-
-void DriftEnforcer::StartNext() {
-  std::string host;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (at_work_ || queue_.empty()) return;
-    at_work_ = true;
-    host = queue_.front();
-    queue_.pop_front();
-  }
-  // Planning is slow and applying blocks: not on the thread with the facts.
-  parts_.observe(
-      ObservationOf(*parts_.spec(), host),
-      gate_.Wrap([this, host](HostFacts facts) {
-        const auto held = std::make_shared<const HostFacts>(std::move(facts));
-        const bool taken = parts_.pool->TryRun(
-            gate_.Wrap([this, host, held] { PutBack(host, *held); }));
-        if (!taken) Finish(host, End::kLater);
-      }));
+  FactQueue::Question question;
+  question.of = CallClass::kEnforce;
+  question.key = host;
+  FactQueue::Work<void> work;
+  work.prepare = [this, host]() -> absl::StatusOr<std::shared_ptr<FactOrder>> {
+    auto order = std::make_shared<FactOrder>();
+    order->run_id = NewRunId();
+    order->spec = parts_.spec();
+    order->actor = ControllerActor(order->spec->name());
+    order->hosts = {host};
+    return order;
+  };
+  work.conclude = [this, host, gate = gate_](const Gathered& gathered) {
+    const CallbackGate::Pass pass(gate);
+    if (pass) PutBack(host, gathered.facts[0]);
+    return nullptr;
+  };
+  FactQueue::Caller<void> caller;
+  caller.on_end = gate_.Wrap([this, host](const auto& end) {
+    if (!end.ok()) Finish(host, End::kLater);
+  });
+  parts_.queue->Ask(ticket, std::move(question), std::move(work),
+                    std::move(caller));
 }
 
 void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {
@@ -169,11 +178,11 @@ DriftEnforcer::End DriftEnforcer::Begin(const std::string& host,
 }
 
 void DriftEnforcer::Finish(const std::string& host, End end) {
+  FactQueue::Ticket ticket;
   {
     absl::MutexLock lock(&mutex_);
     Host& state = hosts_[host];
-    state.queued = false;
-    at_work_ = false;
+    ticket = std::exchange(state.ticket, 0);
     if (end == End::kTried) {
       state.wait = state.wait == absl::ZeroDuration()
                        ? kFirstEnforceWait
@@ -187,9 +196,7 @@ void DriftEnforcer::Finish(const std::string& host, End end) {
       hosts_.erase(host);
     }
   }
-  // A host that answers at once would overflow this stack by nesting.
-  parts_.scheduler->RunAfter(absl::ZeroDuration(),
-                             gate_.Wrap([this] { StartNext(); }));
+  parts_.queue->Leave(ticket);
 }
 
 }  // namespace clusterd

@@ -12,7 +12,6 @@
 #ifndef DAEMON_CONTROLLER_CHANGE_DRIFT_ENFORCER_H_
 #define DAEMON_CONTROLLER_CHANGE_DRIFT_ENFORCER_H_
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,11 +24,10 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/plan/applied_drift.h"
-#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
-#include "daemon/process/worker_pool.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
@@ -47,16 +45,13 @@ class DriftEnforcer {
   struct Parts {
     // The current spec.
     std::function<std::shared_ptr<const ClusterSpec>()> spec;
-    // AttachedHosts::Observe.
-    std::function<void(const HostTask& observation, AttachedHosts::Done)>
-        observe;
-    // Begins an enforced apply, on a thread that may block. Calls `done` once
+    // Begins an enforced apply, on a thread that may block. Calls `done` once,
     // unless it returns an error: Unavailable if another run is under way.
     std::function<absl::Status(std::shared_ptr<const ClusterPlan> plan,
                                OnApplied done)>
         apply;
+    FactQueue* queue = nullptr;  // One host after the other.
     Scheduler* scheduler = nullptr;
-    WorkerPool* pool = nullptr;
     Log* log = nullptr;
   };
 
@@ -82,12 +77,11 @@ class DriftEnforcer {
     absl::Time not_before = absl::InfinitePast();
     // The wait after the last try; zero: none yet.
     absl::Duration wait = absl::ZeroDuration();
-    bool queued = false;  // Or being processed.
+    FactQueue::Ticket ticket = 0;  // Queued, or at work.
     Scheduler::TimerId timer = 0;
   };
 
   void Enqueue(const std::string& host) ABSL_LOCKS_EXCLUDED(mutex_);
-  void StartNext() ABSL_LOCKS_EXCLUDED(mutex_);
   void PutBack(const std::string& host, const HostFacts& facts);
   End Begin(const std::string& host, ClusterPlan plan);
   void Finish(const std::string& host, End end) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -102,8 +96,6 @@ class DriftEnforcer {
 
   absl::Mutex mutex_;
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
-  bool at_work_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace clusterd

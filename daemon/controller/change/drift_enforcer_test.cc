@@ -1,6 +1,8 @@
 #include "daemon/controller/change/drift_enforcer.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,10 +11,13 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/words/subject_text.h"
+#include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_limits.h"
+#include "daemon/process/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/controller/task_link.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 
@@ -45,23 +50,28 @@ DriftReport Clean() {
   return Report(fact);
 }
 
-// One host whose somaxconn is 128, a spec that enforces sysctl, and a record of
-// applies by the enforcer.
+// Two hosts whose somaxconn is 128, a spec that enforces sysctl, and a record
+// of applies by the enforcer.
 struct Cluster {
   Cluster() {
     spec.add_enforce("sysctl");
+    spec.mutable_deadlines()->set_host_ms(10'000);
+    spec.mutable_deadlines()->set_run_ms(60'000);
     facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
     *facts.mutable_drift() = SomaxconnDrift();
+    for (const char* host : {kHost, "node-02"}) {
+      Attachment attachment;
+      attachment.host = host;
+      attachment.hello.set_machine_id(host);
+      attachment.link = links[host] = std::make_shared<TaskLink>();
+      sessions[host] = *hosts.Attach(attachment);
+    }
   }
+  ~Cluster() { queue.Stop(); }
 
   DriftEnforcer::Parts Parts() {
     DriftEnforcer::Parts parts;
     parts.spec = [this] { return std::make_shared<const ClusterSpec>(spec); };
-    parts.observe = [this](const HostTask& observation,
-                           const AttachedHosts::Done& done) {
-      observed.push_back(observation.host);
-      done(facts);
-    };
     parts.apply = [this](std::shared_ptr<const ClusterPlan> plan,
                          const DriftEnforcer::OnApplied& done) {
       plans.push_back(*plan);
@@ -73,17 +83,29 @@ struct Cluster {
       done(report);
       return absl::OkStatus();
     };
+    parts.queue = &queue;
     parts.scheduler = &scheduler;
-    parts.pool = &pool;
     parts.log = &log;
     return parts;
   }
 
-  // Waits until the try that is under way is over.
+  // The hosts that are asked now answer, and the try that is under way ends.
   void WaitForTry() {
-    // The next try may be due: time passed while the pool was busy.
     pool.Drain();
-    scheduler.Advance(absl::ZeroDuration());
+    for (const auto& [host, link] : links) {
+      for (const Task& task : link->Take()) {
+        observed.push_back(host);
+        TaskResult result;
+        result.set_task_id(task.task_id());
+        if (no_facts.ok()) {
+          *result.mutable_facts() = facts;
+        } else {
+          *result.mutable_error() = ToTaskError(no_facts);
+        }
+        EXPECT_TRUE(hosts.OnResult(sessions[host], result).ok());
+      }
+    }
+    pool.Drain();
   }
   std::string Logged() { return log.Lines(); }
 
@@ -94,8 +116,14 @@ struct Cluster {
   std::string error;
   std::vector<std::string> observed;
   std::vector<ClusterPlan> plans;
+  absl::Status no_facts;  // Instead of the facts, if it is an error.
+  std::map<std::string, std::shared_ptr<TaskLink>> links;
+  std::map<std::string, AttachedHosts::SessionId> sessions;
   ManualScheduler scheduler;
   CapturedLog log;
+  AttachedHosts hosts{&scheduler, &log};
+  FactQueue queue{
+      ControllerParts{nullptr, nullptr, &scheduler, &pool, &log, &hosts}};
   WorkerPool pool{1, 4};
 };
 
@@ -143,7 +171,9 @@ TEST_F(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
   cluster_.WaitForTry();
   absl::Duration wait = kFirstEnforceWait;
   for (size_t tries = 1; tries < 10; ++tries) {
-    ASSERT_EQ(cluster_.plans.size(), tries);
+    ASSERT_EQ(cluster_.plans.size(), tries)
+        << cluster_.observed.size() << " asked\n"
+        << cluster_.Logged();
     // It drifts back at once, and reports that repeatedly.
     for (int i = 0; i < 3; ++i) {
       enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
@@ -216,15 +246,13 @@ TEST_F(DriftEnforcerTest, BelievesTheFactsOfNowNotTheReport) {
 }
 
 TEST_F(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
-  const HostFacts good = cluster_.facts;
-  cluster_.facts = MissingFacts(kHost, Missing::TIMED_OUT,
-                                ToFindingValue("no answer in 30s"));
+  cluster_.no_facts = absl::UnavailableError("no answer in 30s");
   DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
   cluster_.WaitForTry();
   EXPECT_TRUE(cluster_.plans.empty());
   EXPECT_THAT(cluster_.Logged(), HasSubstr("no answer in 30s"));
-  cluster_.facts = good;
+  cluster_.no_facts = absl::OkStatus();
   cluster_.scheduler.Advance(kFirstEnforceWait);
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
   cluster_.WaitForTry();
@@ -232,20 +260,14 @@ TEST_F(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
 }
 
 TEST_F(DriftEnforcerTest, TakesOneHostAfterTheOther) {
-  AttachedHosts::Done first;
-  DriftEnforcer::Parts parts = cluster_.Parts();
-  parts.observe = [&](const HostTask& observation, AttachedHosts::Done done) {
-    cluster_.observed.push_back(observation.host);
-    first = std::move(done);
-  };
-  DriftEnforcer enforcer(parts);
-  enforcer.OnDrift("node-01", Report(SomaxconnDrift()));
+  DriftEnforcer enforcer(cluster_.Parts());
   enforcer.OnDrift("node-02", Report(SomaxconnDrift()));
-  EXPECT_EQ(cluster_.observed, std::vector<std::string>{"node-01"});
-  first(cluster_.facts);
+  enforcer.OnDrift("node-01", Report(SomaxconnDrift()));
+  cluster_.WaitForTry();
+  EXPECT_EQ(cluster_.observed, std::vector<std::string>{"node-02"});
   cluster_.WaitForTry();
   EXPECT_EQ(cluster_.observed,
-            (std::vector<std::string>{"node-01", "node-02"}));
+            (std::vector<std::string>{"node-02", "node-01"}));
 }
 
 TEST_F(DriftEnforcerTest, BeginsNothingAfterStop) {

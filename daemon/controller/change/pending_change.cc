@@ -43,39 +43,40 @@ PendingChange::PendingChange(ApplyReport report,
                                confirmation_.within_ms()))) {
   saved_ = KeptBytes(confirmation_);
   caller_.set_who(confirmation_.confirmed_by());
-  const auto& untold = confirmation_.untold();
+  const auto& pending = confirmation_.pending();
   const bool confirmed = confirmation_.state() == Confirmation::CONFIRMED;
   for (const ApplyResult& host : head_.hosts()) {
     HostState& state = hosts_[host.host()];
     state.unknown = host.outcome() == ApplyResult::LOST;
     state.gone = host.not_confirmed();
     if (host.reverts_in_ms() == 0) continue;
-    state.told = confirmed && !absl::c_linear_search(untold, host.host());
-    state.waits = !state.told && host.outcome() == ApplyResult::APPLIED;
+    state.notified = confirmed && !absl::c_linear_search(pending, host.host());
+    state.waits = !state.notified && host.outcome() == ApplyResult::APPLIED;
   }
 }
 
-void PendingChange::LookSoon() {
+void PendingChange::WorkSoon() {
   gate_.RunSoon(
       parts_.pool, parts_.scheduler,
-      [self = shared_from_this()] { self->Look(); }, WorkerPool::Place::kFirst);
+      [self = shared_from_this()] { self->Work(); }, WorkerPool::Place::kFirst);
 }
 
-void PendingChange::Look() {
-  std::shared_ptr<FactRun> check;
+void PendingChange::Work() {
+  const FactQueue::Ticket ticket = parts_.queue->NewTicket();
+  std::shared_ptr<FactOrder> check;
   std::vector<std::string> to_tell;
   std::vector<Answered> answered;
   Confirmation now;
   bool over = false;
   {
-    const absl::MutexLock one_at_a_time(&looking_);
+    const absl::MutexLock one_at_a_time(&working_);
     bool changed = false;
     {
       absl::MutexLock lock(&mutex_);
       if (over_) return;
       StepLocked();
-      to_tell = TakeUntoldLocked();
-      check = TakeCheckLocked();
+      to_tell = TakePendingHostsLocked();
+      check = TakeCheckLocked(ticket);
       over = over_ = IsOverLocked();
       if (over) parts_.scheduler->Cancel(timer_);
       if (over || !AnyAskedLocked()) answered.swap(waiting_);
@@ -86,10 +87,7 @@ void PendingChange::Look() {
     }
     if (changed) callbacks_.save(now);
   }
-  if (check != nullptr && !check->Start().ok()) {
-    absl::MutexLock lock(&mutex_);
-    if (check_ == check) check_ = nullptr;
-  }
+  if (check != nullptr) BeginCheck(ticket, std::move(check));
   Tell(to_tell, absl::ZeroDuration());
   for (const Answered& answer : answered) answer(now);
   if (!over) {
@@ -97,8 +95,8 @@ void PendingChange::Look() {
     if (over_) return;
     parts_.scheduler->Cancel(timer_);
     timer_ = parts_.scheduler->RunAfter(
-        kPendingLook,
-        gate_.Wrap([self = shared_from_this()] { self->LookSoon(); }));
+        kPendingRound,
+        gate_.Wrap([self = shared_from_this()] { self->WorkSoon(); }));
     return;
   }
   parts_.log->Notice(ChangeText(head_), ": ", EndOfConfirmation(now));
@@ -127,12 +125,12 @@ void PendingChange::StepLocked() {
                       [](const auto& host) { return IsOpen(host.second); });
   if (confirmation_.state() == Confirmation::PENDING && (late || all_gone) &&
       extends_by_ == absl::ZeroDuration()) {
-    confirmation_.set_state(Confirmation::GOES_BACK);
+    confirmation_.set_state(Confirmation::REVERTING);
   }
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
-  confirmation_.clear_untold();
+  confirmation_.clear_pending();
   for (const auto& [name, host] : hosts_) {
-    if (host.waits || host.gone || host.unknown) confirmation_.add_untold(name);
+    if (IsOpen(host) || host.gone) confirmation_.add_pending(name);
   }
   confirmation_.set_deadlines_passed(now >= last_deadline_);
 }
@@ -144,18 +142,18 @@ bool PendingChange::IsOverLocked() const {
                         absl::c_any_of(hosts_, [](const auto& host) {
                           return host.second.unknown;
                         });
-  return !may_come && UntoldLocked().empty() && !AnyAskedLocked();
+  return !may_come && PendingHostsLocked().empty() && !AnyAskedLocked();
 }
 
-std::vector<std::string> PendingChange::UntoldLocked() const {
-  std::vector<std::string> untold;
+std::vector<std::string> PendingChange::PendingHostsLocked() const {
+  std::vector<std::string> pending;
   for (const auto& [name, host] : hosts_) {
-    if (host.waits) untold.push_back(name);
+    if (host.waits) pending.push_back(name);
   }
-  return untold;
+  return pending;
 }
 
-std::vector<std::string> PendingChange::TakeUntoldLocked() {
+std::vector<std::string> PendingChange::TakePendingHostsLocked() {
   std::vector<std::string> taken;
   if (confirmation_.state() != Confirmation::CONFIRMED) return taken;
   for (auto& [name, host] : hosts_) {
@@ -172,7 +170,7 @@ std::vector<std::string> PendingChange::TakeUntoldLocked() {
 
 std::vector<std::string> PendingChange::AwayLocked() const {
   std::vector<std::string> away;
-  for (const std::string& host : UntoldLocked()) {
+  for (const std::string& host : PendingHostsLocked()) {
     if (!parts_.hosts->IsAttached(host)) away.push_back(host);
   }
   return away;
@@ -214,10 +212,11 @@ void PendingChange::CheckSoonLocked() {
   next_check_ = absl::InfinitePast();
 }
 
-std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
+std::shared_ptr<FactOrder> PendingChange::TakeCheckLocked(
+    FactQueue::Ticket ticket) {
   const absl::Time now = parts_.scheduler->Now();
   if (confirmation_.state() != Confirmation::PENDING ||
-      confirmation_.check_passed() || check_ != nullptr || now < next_check_ ||
+      confirmation_.check_passed() || check_ != 0 || now < next_check_ ||
       !AwayLocked().empty()) {
     return nullptr;
   }
@@ -225,42 +224,58 @@ std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
   order->run_id = NewRunId();
   order->actor = ControllerActor(head_.cluster());
   order->spec = parts_.spec->spec();
-  order->hosts = UntoldLocked();
+  order->hosts = PendingHostsLocked();
   if (order->hosts.empty()) return nullptr;
   if (plan_ != nullptr && !plan_->hosts().empty()) {
     order->network_namespace = plan_->hosts(0).network_namespace();
   }
-  order->started_at = now;
-  FactRun::Callbacks callbacks;
-  callbacks.on_progress = [] {};
-  callbacks.on_facts = gate_.Wrap(
-      [self = shared_from_this(), order](const std::vector<HostFacts>& facts) {
-        self->OnFacts(order, facts);
-      });
-  check_id_ = order->run_id;
-  check_ = std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-  return check_;
+  check_ = ticket;
+  return order;
 }
 
-void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
+void PendingChange::BeginCheck(FactQueue::Ticket ticket,
+                               std::shared_ptr<FactOrder> order) {
+  FactQueue::Question question;
+  question.of = CallClass::kConfirm;
+  question.key = order->run_id;
+  question.who = order->actor;
+  FactQueue::Work<void> work;
+  work.prepare = [order = std::move(order)] { return order; };
+  work.conclude = [self = shared_from_this(),
+                   ticket](const Gathered& gathered) {
+    const CallbackGate::Pass pass(self->gate_);
+    if (pass) self->OnFacts(ticket, gathered.order, gathered.facts);
+    return nullptr;
+  };
+  FactQueue::Caller<void> caller;
+  caller.on_end = [self = shared_from_this(), ticket](const auto& /*end*/) {
+    self->parts_.queue->Leave(ticket);
+    absl::MutexLock lock(&self->mutex_);
+    if (self->check_ == ticket) self->check_ = 0;
+  };
+  parts_.queue->Ask(ticket, std::move(question), std::move(work),
+                    std::move(caller));
+}
+
+void PendingChange::OnFacts(FactQueue::Ticket ticket, const FactOrder& order,
                             const std::vector<HostFacts>& facts) {
   static const ClusterPlan* const kNoPlan = new ClusterPlan;
   const ClusterPlan& plan = plan_ == nullptr ? *kNoPlan : *plan_;
-  Report report = MakeCheckReport(*order, TouchedRules(plan), facts,
+  Report report = MakeCheckReport(order, TouchedRules(plan), facts,
                                   parts_.scheduler->Now());
   const FindingValue wrong =
-      WhatIsWrong(plan, {order->hosts.begin(), order->hosts.end()}, report);
+      WhatIsWrong(plan, {order.hosts.begin(), order.hosts.end()}, report);
   bool keep;
   {
     absl::MutexLock lock(&mutex_);
-    if (check_id_ != order->run_id) return;  // Superseded by another check.
-    check_ = nullptr;
-    // A host that came meanwhile was not asked, so check all again.
-    const bool of_all = order->hosts == UntoldLocked();
+    if (check_ != ticket) return;  // Another check replaces it.
+    check_ = 0;
+    // A host that came meanwhile was not asked: check all at once.
+    const bool of_all = order.hosts == PendingHostsLocked();
     const bool passed = of_all && wrong.words().empty();
     // Keep the first and the passing check; others would fill the history.
     keep = passed || confirmation_.check_run_id().empty();
-    if (keep) confirmation_.set_check_run_id(order->run_id);
+    if (keep) confirmation_.set_check_run_id(order.run_id);
     confirmation_.set_check_passed(passed);
     check_failed_ = wrong;
     if (of_all) {
@@ -275,14 +290,14 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   }
   if (keep) {
     parts_.history
-        ->AddOrLog(RecordOfCheck(std::move(report), order->actor), parts_.log)
+        ->AddOrLog(RecordOfCheck(std::move(report), order.actor), parts_.log)
         .IgnoreError();
   }
   if (!wrong.words().empty()) {
     parts_.log->Warning(ChangeText(head_), ": not confirmed, check ",
-                        order->run_id, ": ", ValueText(wrong));
+                        order.run_id, ": ", ValueText(wrong));
   }
-  Look();
+  Work();
 }
 
 void PendingChange::Tell(const std::vector<std::string>& hosts,
@@ -307,13 +322,13 @@ void PendingChange::Tell(const std::vector<std::string>& hosts,
         std::move(task),
         gate_.Wrap([self = shared_from_this(), host,
                     extend_by](const absl::StatusOr<TaskResult>& answer) {
-          self->OnTold(host, extend_by, answer);
+          self->OnAnswer(host, extend_by, answer);
         }));
   }
 }
 
-void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
-                           const absl::StatusOr<TaskResult>& answer) {
+void PendingChange::OnAnswer(const std::string& host, absl::Duration extend_by,
+                             const absl::StatusOr<TaskResult>& answer) {
   const bool done = answer.ok() && answer->has_apply() &&
                     answer->apply().apply_id() == head_.apply_id() &&
                     answer->apply().outcome() == ApplyResult::APPLIED;
@@ -332,9 +347,9 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
     is_news = !done && ValueText(state.why_not) != ValueText(why_not);
     state.why_not = why_not;
     state.refused = !done;
-    if (!done) state.not_before = parts_.scheduler->Now() + kPendingLook;
+    if (!done) state.not_before = parts_.scheduler->Now() + kPendingRound;
     if (done && extend_by == absl::ZeroDuration()) {
-      state.told = true;
+      state.notified = true;
       state.waits = false;
     }
     all = !AnyAskedLocked();
@@ -347,7 +362,7 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
   }
   if (!all) return;
   if (extend_by > absl::ZeroDuration()) EndExtend();
-  LookSoon();
+  WorkSoon();
 }
 
 void PendingChange::EndExtend() {
@@ -398,7 +413,7 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
       answered = nullptr;
     }
   }
-  if (answered == nullptr) return Look();
+  if (answered == nullptr) return Work();
   answered(PreconditionWords("msg-change-deadline-passed", ChangeWords(head_)));
 }
 
@@ -412,7 +427,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
     absl::MutexLock lock(&mutex_);
     const absl::Duration within =
         absl::Milliseconds(confirmation_.within_ms()) + by;
-    hosts = UntoldLocked();
+    hosts = PendingHostsLocked();
     const std::vector<std::string> away = AwayLocked();
     const bool late = parts_.scheduler->Now() >=
                       absl::FromUnixMillis(confirmation_.deadline_ms());
@@ -455,7 +470,7 @@ Confirmation PendingChange::GiveUp() {
     absl::MutexLock lock(&mutex_);
     over_ = true;
     // Even a confirmed one, so that the next controller does not confirm it.
-    confirmation_.set_state(Confirmation::GOES_BACK);
+    confirmation_.set_state(Confirmation::REVERTING);
     answered.swap(waiting_);
     now = NowLocked();
   }
@@ -466,7 +481,7 @@ Confirmation PendingChange::GiveUp() {
 
 bool PendingChange::BeginWaitLocked(HostState* state) {
   // Leave out a host that has reverted: it could fail every check.
-  if (state->told || state->waits || state->gone) return false;
+  if (state->notified || state->waits || state->gone) return false;
   state->waits = true;
   if (confirmation_.state() == Confirmation::PENDING) {
     // The check that passed did not ask this host.
@@ -491,7 +506,7 @@ void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
 void PendingChange::OnPastApplies(const std::string& host,
                                   const PastApplies& past) {
   bool news = false;
-  std::shared_ptr<FactRun> without_it;
+  FactQueue::Ticket without_it = 0;
   {
     absl::MutexLock lock(&mutex_);
     const auto found = hosts_.find(host);
@@ -518,7 +533,7 @@ void PendingChange::OnPastApplies(const std::string& host,
       state.gone |= result.not_confirmed();
       state.waits = false;
     }
-    if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
+    if (past.waits_for_confirmation() == head_.apply_id() && !state.notified) {
       news |= BeginWaitLocked(&state);
       if (!had_waited) {
         TakeDeadlineLocked(host, parts_.scheduler->Now() +
@@ -528,29 +543,28 @@ void PendingChange::OnPastApplies(const std::string& host,
     }
     news |= was_unknown && !state.unknown;
     if (had_waited && !state.waits) {
-      // Do not wait for this host's facts: a new check asks the others.
-      if (check_ != nullptr) next_check_ = absl::InfinitePast();
-      check_id_.clear();
-      without_it = std::exchange(check_, nullptr);
+      // Do not wait for its answer: another check is due for the others.
+      if (check_ != 0) next_check_ = absl::InfinitePast();
+      without_it = std::exchange(check_, 0);
     }
   }
-  if (without_it != nullptr) without_it->Cancel();
-  if (news) LookSoon();
+  if (without_it != 0) parts_.queue->Leave(without_it);
+  if (news) WorkSoon();
 }
 
 void PendingChange::Stop() {
-  std::shared_ptr<FactRun> check;
+  FactQueue::Ticket check = 0;
   std::vector<Answered> answered;
   {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    check.swap(check_);
+    std::swap(check, check_);
     answered.swap(waiting_);
     if (extending_ != nullptr) answered.push_back(std::move(extending_));
     extending_ = nullptr;
     parts_.scheduler->Cancel(timer_);
   }
-  if (check != nullptr) check->Cancel();
+  if (check != 0) parts_.queue->Leave(check);
   for (const Answered& answer : answered) {
     answer(UnavailableWords("msg-hub-stopping"));
   }

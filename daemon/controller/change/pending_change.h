@@ -4,11 +4,11 @@
 //               affects passes on all of them, and a person has confirmed it,
 //               unless `automatic` is set            -> CONFIRMED
 //               the first deadline has passed, all hosts have reverted, or
-//               it is rolled back    -> GOES_BACK
+//               it is rolled back    -> REVERTING
 //   CONFIRMED   every host is notified, with retries while it is detached; a
 //               host that was lost in the run, once it reports the apply;
 //               over when all are notified, or after the last deadline
-//   GOES_BACK   over once all hosts have reported it, or after that deadline
+//   REVERTING   over once all hosts have reported it, or after that deadline
 // A host's report counts only for that host: if one has reverted, the others
 // may still be confirmed. A lost host reports once when it reverts. That time
 // must lie between the deadlines counted from the begin and the end of the run,
@@ -29,10 +29,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/audit.pb.h"
@@ -41,7 +41,7 @@
 namespace clusterd {
 
 // How often it checks if hosts are attached again.
-inline constexpr absl::Duration kPendingLook = absl::Seconds(5);
+inline constexpr absl::Duration kPendingRound = absl::Seconds(5);
 // The wait after the first failed check; it doubles each time. The last check
 // runs this long before the deadline, so that hosts can still be notified.
 inline constexpr absl::Duration kFirstCheckWait = absl::Seconds(15);
@@ -66,7 +66,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   PendingChange(ApplyReport report, std::shared_ptr<const ClusterPlan> plan,
                 const ControllerParts& parts, Callbacks callbacks);
 
-  void Start() { LookSoon(); }
+  void Start() { WorkSoon(); }
 
   // A person confirms it. Calls `answered` once, from any thread, when every
   // attached host has answered, with what it still waits for.
@@ -75,7 +75,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Moves all deadlines. The whole apply reverts by its earliest deadline,
   // which does not move if a host refuses.
-  //   InvalidArgument     over kLongestConfirmWithin in all, or by less than
+  //   InvalidArgument     over kLongestConfirmWithin in total, or by less than
   //                       kShortestConfirmWithin
   //   FailedPrecondition  it is confirmed, or reverts; or a host is detached
   //   Unavailable         another call moves them already; or a host refused
@@ -102,13 +102,13 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
 
  private:
   struct HostState {
-    bool waits = false;    // Has it, and may revert it.
-    bool told = false;     // Notified: it keeps it.
-    bool gone = false;     // Has reverted it.
-    bool unknown = false;  // Was lost; it may have it.
-    bool asked = false;    // Its answer is due.
-    FindingValue why_not;  // Its newest refusal's reason.
-    bool refused = false;  // Its newest answer refused.
+    bool waits = false;     // Has it, and may revert it.
+    bool notified = false;  // It keeps it.
+    bool gone = false;      // Has reverted it.
+    bool unknown = false;   // Was lost; it may have it.
+    bool asked = false;     // Its answer is due.
+    FindingValue why_not;   // Its newest refusal's reason.
+    bool refused = false;   // Its newest answer refused.
     absl::Time not_before = absl::InfinitePast();  // The next try.
   };
 
@@ -117,8 +117,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   }
 
   // Does the due work. Runs on the pool.
-  void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
-  void LookSoon();
+  void Work() ABSL_LOCKS_EXCLUDED(working_, mutex_);
+  void WorkSoon();
   // Records when the host reverts, as it first reports it.
   void TakeDeadlineLocked(const std::string& host, absl::Time at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -128,25 +128,28 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   bool IsOverLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> AwayLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<std::string> UntoldLocked() const
+  std::vector<std::string> PendingHostsLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Hosts to notify now, which it marks as asked.
-  std::vector<std::string> TakeUntoldLocked()
+  std::vector<std::string> TakePendingHostsLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AnyAskedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Confirmation NowLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Checks soon: a user may just have fixed the last check's findings.
   void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<FactRun> TakeCheckLocked()
+  // The check to begin; null: none.
+  std::shared_ptr<FactOrder> TakeCheckLocked(FactQueue::Ticket ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnFacts(const std::shared_ptr<const FactOrder>& order,
+  void BeginCheck(FactQueue::Ticket ticket, std::shared_ptr<FactOrder> order)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnFacts(FactQueue::Ticket ticket, const FactOrder& order,
                const std::vector<HostFacts>& facts) ABSL_LOCKS_EXCLUDED(mutex_);
   // REQUIRES: the hosts are marked as asked.
   void Tell(const std::vector<std::string>& hosts, absl::Duration extend_by)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnTold(const std::string& host, absl::Duration extend_by,
-              const absl::StatusOr<TaskResult>& answer)
+  void OnAnswer(const std::string& host, absl::Duration extend_by,
+                const absl::StatusOr<TaskResult>& answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void EndExtend() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -157,15 +160,14 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   const CallbackGate gate_;
 
   // The working thread holds it until it has saved, to keep states in order.
-  absl::Mutex looking_;
-  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(looking_);
+  absl::Mutex working_;
+  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(working_);
   Confirmation confirmation_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, HostState> hosts_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_deadline_ ABSL_GUARDED_BY(mutex_);
-  AuditEntry caller_ ABSL_GUARDED_BY(mutex_);          // Confirms or extends.
-  absl::Duration extends_by_ ABSL_GUARDED_BY(mutex_);  // Zero: no extension.
-  std::shared_ptr<FactRun> check_ ABSL_GUARDED_BY(mutex_);
-  std::string check_id_ ABSL_GUARDED_BY(mutex_);  // Of its order.
+  AuditEntry caller_ ABSL_GUARDED_BY(mutex_);            // Confirms or extends.
+  absl::Duration extends_by_ ABSL_GUARDED_BY(mutex_);    // Zero: no extension.
+  FactQueue::Ticket check_ ABSL_GUARDED_BY(mutex_) = 0;  // Under way.
   FindingValue check_failed_ ABSL_GUARDED_BY(mutex_);
   absl::Duration check_wait_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_check_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -28,7 +28,7 @@ std::string WrongText(const ClusterPlan& plan,
   return ValueText(WhatIsWrong(plan, hosts, check));
 }
 
-TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
+TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanFixes) {
   EXPECT_THAT(
       TouchedRules(PlanWith(RunningStep(kSomaxconnKey, "128", "65535"))).only(),
       AllOf(Contains("listen-backlog"), Not(Contains("firewall")),
@@ -69,7 +69,7 @@ TEST(WhatIsWrongTest, IsWhateverIsFoundOnItsHosts) {
       Say("hub-and-more", Worded("hub-rule-on", "firewall", "a", "fail"), 1));
 }
 
-TEST(WhatIsWrongTest, TakesNothingThatCouldNotBeToldForFine) {
+TEST(WhatIsWrongTest, CountsNoUnknownAsFine) {
   EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", UNKNOWN)),
             "firewall on a (unknown)");
   EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", SKIPPED)), "");
@@ -109,7 +109,7 @@ TEST(WhatIsWrongTest, MindsWhatIsWorseThanThePlanLeftIt) {
             "ports on a (fail)");
 }
 
-TEST(WhatIsWrongTest, MindsNoFailureThatThePlanOnlyHopedToMend) {
+TEST(WhatIsWrongTest, IgnoresFailuresThatThePlanMightHaveFixed) {
   EXPECT_EQ(WrongText(PlanThatLeaves("subnet-pairs", UNKNOWN), {"a"},
                       ReportWith("subnet-pairs", FAIL)),
             "");

@@ -51,7 +51,7 @@ FindingValue ConfirmationWords(const Confirmation& confirmation, bool is_back) {
       return Worded("hub-to-be-confirmed");
     case Confirmation::CONFIRMED:
       return ConfirmedWords(confirmation);
-    case Confirmation::GOES_BACK:
+    case Confirmation::REVERTING:
       return Worded(is_back ? "hub-not-confirmed"
                             : "hub-not-confirmed-reverts");
     default:

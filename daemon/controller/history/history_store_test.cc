@@ -105,7 +105,7 @@ TEST_F(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
   EXPECT_THAT(Ids(*store_), IsEmpty());
 }
 
-TEST_F(HistoryStoreTest, TextThatLooksLikeSqlIsText) {
+TEST_F(HistoryStoreTest, SqlInATextIsText) {
   HistoryRecord record = TestCheck(TestId(1));
   const std::string nasty = "'; DELETE FROM entry; --\" %s ?1 \n";
   record.mutable_entry()->set_actor(nasty);
@@ -147,7 +147,7 @@ TEST_F(HistoryStoreTest, ListsNewestFirstInPages) {
   EXPECT_FALSE(store_->List(request)->more());
 }
 
-TEST_F(HistoryStoreTest, ListsFiftyUnlessTold) {
+TEST_F(HistoryStoreTest, ListsFiftyByDefault) {
   for (int i = 1; i <= 51; ++i) Add(store_.get(), TestCheck(TestId(i)));
   EXPECT_EQ(Ids(*store_).size(), 50);
   EXPECT_TRUE(store_->List({})->more());

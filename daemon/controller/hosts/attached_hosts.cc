@@ -47,7 +47,7 @@ const char* NameOf(const Task& task) {
   return nullptr;
 }
 
-absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
+absl::Status DoesNotKnow(const Hello& hello, const FindingValue& task) {
   return UnimplementedWords("msg-hub-clusterd-too-old",
                             hello.clusterd_version(), task);
 }
@@ -55,7 +55,9 @@ absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
 // The host's answer, checked and cleaned.
 absl::StatusOr<TaskResult> Checked(TaskResult result,
                                    const Attachment& sender) {
-  if (result.has_unsupported()) return DoesNotKnow(sender.hello, "task");
+  if (result.has_unsupported()) {
+    return DoesNotKnow(sender.hello, Worded("hub-the-asked-task"));
+  }
   if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
     return InvalidWords("msg-hub-answer-without-outcome");
   }
@@ -69,7 +71,7 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
   return result;
 }
 
-constexpr int kMaxAwayTold = 20;
+constexpr int kMaxAwayListed = 20;
 // Hosts processed under one lock, for which all messages of hosts wait.
 constexpr size_t kAtOnce = 64;
 
@@ -228,7 +230,7 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);
   if (name != nullptr && !absl::c_linear_search(hello.tasks(), name)) {
-    return DoesNotKnow(hello, absl::StrCat("task ", name));
+    return DoesNotKnow(hello, Worded("hub-task-named", name));
   }
   const bool changes = task.task.has_apply() || task.task.has_rollback() ||
                        task.task.has_confirm() || task.task.has_ping();
@@ -515,7 +517,7 @@ void AttachedHosts::CountHosts(const ClusterSpec& spec, ClusterNow* now) {
   now->set_hosts_in_maintenance(static_cast<uint32_t>(
       HostsInMaintenance(spec, scheduler_->Now()).size()));
   for (size_t i = 0; i < attached.size(); ++i) {
-    if (attached[i] || now->away_size() == kMaxAwayTold) continue;
+    if (attached[i] || now->away_size() == kMaxAwayListed) continue;
     now->add_away(spec.servers(static_cast<int>(i)).host());
   }
 }

@@ -42,7 +42,7 @@ std::string Escaped(absl::string_view text) {
   return clean;
 }
 
-// What a fact that is too long does.
+// The effect of a fact that is too long.
 enum class LongFact { kSpoilsTheMessage, kGoesMissing };
 
 absl::Status Clean(LongFact long_fact, Message* message);
@@ -119,10 +119,10 @@ void CutText(std::string* text) {
   text->resize(CutUtf8(*text, kMaxDriftTextBytes).size());
 }
 
-// Keeps at most `room` entries, cut to a readable length; returns how many
+// Keeps at most `most` entries, cut to a readable length; returns how many
 // others there were.
-int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
-  const int surplus = std::max(0, list->size() - std::max(0, room));
+int TrimList(int most, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
+  const int surplus = std::max(0, list->size() - std::max(0, most));
   list->DeleteSubrange(list->size() - surplus, surplus);
   for (AppliedDrift& drift : *list) {
     for (std::string* text :
@@ -161,7 +161,7 @@ void TrimDrift(DriftFact* drift) {
   }
   int gone = TrimList(kMaxKeptDrifts, value->mutable_drifts());
   gone +=
-      TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_untold());
+      TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_unknown());
   value->set_left_out(value->left_out() + static_cast<uint32_t>(gone));
 }
 

@@ -120,15 +120,15 @@ TEST(CleanFactsTest, EscapesControlBytesEverywhere) {
   EXPECT_EQ(facts.devices(0).gateway().missing().detail(), "x\\x0dy\nz\t\\x7f");
 }
 
-TEST(TrimDriftTest, KeepsWhatDriftedBeforeWhatIsUntoldAndCountsTheRest) {
+TEST(TrimDriftTest, KeepsDriftsBeforeUnknownOnesAndCountsTheRest) {
   DriftFact drift;
   DriftFact::Drifts* value = drift.mutable_value();
   for (int i = 0; i < kMaxKeptDrifts - 1; ++i) value->add_drifts();
-  for (int i = 0; i < 5; ++i) value->add_untold();
+  for (int i = 0; i < 5; ++i) value->add_unknown();
   value->set_left_out(2);
   TrimDrift(&drift);
   EXPECT_EQ(value->drifts_size(), kMaxKeptDrifts - 1);
-  EXPECT_EQ(value->untold_size(), 1);
+  EXPECT_EQ(value->unknown_size(), 1);
   EXPECT_EQ(value->left_out(), 6u);
 }
 

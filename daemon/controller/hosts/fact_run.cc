@@ -12,7 +12,6 @@
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
-#include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
 #include "config/words/message.h"
@@ -32,7 +31,7 @@ std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   return pointers;
 }
 
-// What steps reach: names of settings, and each step's GoalName.
+// The goals of steps: names of settings, and each step's GoalName.
 using Goals = std::set<std::string>;
 
 // True if one of "address/gateway" is set, on this device if it has devices.
@@ -55,14 +54,14 @@ State StateAfter(const Finding& finding, const Subject& subject,
   std::vector<std::optional<uint32_t>> where(subject.devices().begin(),
                                              subject.devices().end());
   if (where.empty()) where.push_back(std::nullopt);
-  const auto mends = [&own](absl::string_view names) {
+  const auto is_fixed = [&own](absl::string_view names) {
     return [&own, names](const std::optional<uint32_t>& device) {
       return SetsOneOf(own, names, device);
     };
   };
-  if (absl::c_all_of(where, mends(rule.fixed_by))) return PASS;
+  if (absl::c_all_of(where, is_fixed(rule.fixed_by))) return PASS;
   // The cause is on one of the finding's devices.
-  if (cause != nullptr && absl::c_any_of(where, mends(cause->fixed_by))) {
+  if (cause != nullptr && absl::c_any_of(where, is_fixed(cause->fixed_by))) {
     return PASS;
   }
   const Goals& others = rule.scope == RuleScope::kCluster ? all : own;

@@ -6,7 +6,6 @@
 #define DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
 
 #include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,8 +21,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/plan/make_plan.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/process/callback_gate.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/controller.pb.h"
@@ -72,8 +71,10 @@ struct FactOrder {
   absl::flat_hash_set<std::string> held = {};
   absl::Duration hold_for = absl::ZeroDuration();
   FindingValue why_held = {};  // Why they are not asked.
-  // The rules of a check; unset: ask for all facts.
+  // Asks only for facts that these rules need; unset: for all.
   std::optional<RuleSelection> selection = {};
+  // The rules of a check, for its result so far; unset: it has none.
+  std::optional<RuleSelection> judged = {};
   // Limits a plan's steps.
   PlanSelection steps = {};
 };
@@ -149,46 +150,10 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Checks under way by the id of their run, for partial results.
+// A check under way, for partial results.
 struct RunningCheck {
-  std::shared_ptr<const FactOrder> order;
-  RuleSelection selection;
-  std::weak_ptr<const FactRun> run;
-};
-
-// Safe for concurrent use.
-class RunningChecks {
- public:
-  // Until the run is destroyed.
-  void Note(RunningCheck check) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    for (auto old = checks_.begin(); old != checks_.end();) {
-      old = old->second.run.expired() ? checks_.erase(old) : std::next(old);
-    }
-    checks_[check.order->run_id] = std::move(check);
-  }
-
-  // The checks whose runs exist, by id.
-  std::vector<RunningCheck> All() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::vector<RunningCheck> all;
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [id, check] : checks_) {
-      if (!check.run.expired()) all.push_back(check);
-    }
-    return all;
-  }
-
-  // Has no order if the id is unknown; its run may no longer exist.
-  RunningCheck Find(const std::string& run_id) const
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    const auto found = checks_.find(run_id);
-    return found == checks_.end() ? RunningCheck() : found->second;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  std::map<std::string, RunningCheck> checks_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const FactOrder> order;  // With `judged`.
+  std::shared_ptr<const FactRun> run;
 };
 
 }  // namespace clusterd

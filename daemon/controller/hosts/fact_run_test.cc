@@ -353,7 +353,7 @@ TEST_F(MakeHostsPlanTest, LeavesNothingWhereEveryRulePasses) {
   EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
-TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
+TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepFixes) {
   Device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
   Device(0, 4).mutable_lldp()->mutable_missing()->set_reason(
       Missing::UNREADABLE);
@@ -363,7 +363,7 @@ TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
   EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
-TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSettingOnTheSameDeviceOnly) {
+TEST_F(MakeHostsPlanTest, IsFixedByAStepOfTheSettingOnTheSameDeviceOnly) {
   Device(0, 2).mutable_detect_address()->set_value("10.9.9.9");
   EXPECT_EQ(Plan().hosts(0).steps_size(), 1) << Plan().DebugString();
   EXPECT_THAT(Unfixed(0), ElementsAre());
@@ -373,7 +373,7 @@ TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSettingOnTheSameDeviceOnly) {
   EXPECT_THAT(Unfixed(0), testing::Contains("gateway FAIL"));
 }
 
-TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSameKernelParameterOnly) {
+TEST_F(MakeHostsPlanTest, IsFixedByAStepOfTheSameKernelParameterOnly) {
   facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
   facts_[0].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
   EXPECT_EQ(Plan().hosts(0).steps_size(), 2);
@@ -384,7 +384,7 @@ TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSameKernelParameterOnly) {
   EXPECT_THAT(Unfixed(0), ElementsAre("syn-backlog FAIL"));
 }
 
-TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
+TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayFixIt) {
   const std::string taken =
       Device(0, 0).address().value().settings(0).address();
   Device(1, 0)
@@ -397,7 +397,7 @@ TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
   EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
-TEST_F(MakeHostsPlanTest, MendsWithANetmaskAllThatFollowsFromIt) {
+TEST_F(MakeHostsPlanTest, NetmaskFixesAllThatFollowsFromIt) {
   Device(0, 0)
       .mutable_address()
       ->mutable_value()

@@ -101,9 +101,9 @@ HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host) {
         !absl::c_linear_search(waiver.hosts(), host)) {
       continue;
     }
-    Waiver* const told = own.add_waivers();
-    *told = waiver;
-    told->clear_hosts();
+    Waiver* const kept = own.add_waivers();
+    *kept = waiver;
+    kept->clear_hosts();
   }
   return own;
 }

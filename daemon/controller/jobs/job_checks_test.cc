@@ -28,18 +28,27 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+constexpr size_t kJobs = static_cast<size_t>(CallClass::kJob);
+
 // Without attached hosts, every run ends as soon as it begins.
 class JobChecksTest : public testing::Test {
  protected:
-  void Start(const JobChecksLimits& limits = {}) {
+  void Start(const JobChecksLimits& limits = {},
+             const CallLimits& row = kCallLimits[kJobs]) {
     history_ = OpenStore(NewStateFolder(), {});
-    const std::string path = absl::StrCat(testing::TempDir(), "/desk.yaml");
+    const std::string path = absl::StrCat(testing::TempDir(), "/checks.yaml");
     std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
-    spec_ = SpecHolder::Open(path, "test", &scheduler_).value();
-    const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
-                                &pool_,      &log_,          &hosts_};
-    desk_ = std::make_unique<JobChecks>(
-        parts, &running_,
+    auto spec = SpecHolder::Open(path, "test", &scheduler_);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    spec_ = *std::move(spec);
+    ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
+                          &pool_,      &log_,          &hosts_};
+    CallLimitTable table = kCallLimits;
+    table[kJobs] = row;
+    queue_ = std::make_unique<FactQueue>(parts, table);
+    parts.queue = queue_.get();
+    checks_ = std::make_unique<JobChecks>(
+        parts,
         [this] {
           ++signed_;
           return [](std::string verdict) {
@@ -51,7 +60,7 @@ class JobChecksTest : public testing::Test {
         limits);
   }
   ~JobChecksTest() override {
-    if (desk_ != nullptr) desk_->Stop();
+    if (queue_ != nullptr) queue_->Stop();
     pool_.Drain();
   }
 
@@ -70,8 +79,8 @@ class JobChecksTest : public testing::Test {
     Ask(std::move(question), host);
   }
   void Ask(JobQuestion question, const std::string& host) {
-    desk_->AskAs(host, std::move(question),
-                 [this](JobAnswer answer) { answers_.push_back(answer); });
+    checks_->AskAs(host, std::move(question),
+                   [this](JobAnswer answer) { answers_.push_back(answer); });
   }
   int CodeOf(size_t answer) { return answers_.at(answer).error().code(); }
 
@@ -134,14 +143,14 @@ class JobChecksTest : public testing::Test {
   CapturedLog log_;
   WorkerPool pool_{1, 64};
   AttachedHosts hosts_{&scheduler_, &log_};
-  RunningChecks running_;
+  std::unique_ptr<FactQueue> queue_;
   std::unique_ptr<HistoryStore> history_;
   std::unique_ptr<SpecHolder> spec_;
   int signed_ = 0;
   std::vector<JobAnswer> answers_;
   std::vector<std::shared_ptr<TaskLink>> links_;
   std::vector<AttachedHosts::SessionId> sessions_;
-  std::unique_ptr<JobChecks> desk_;
+  std::unique_ptr<JobChecks> checks_;
 };
 
 TEST_F(JobChecksTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
@@ -156,7 +165,7 @@ TEST_F(JobChecksTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   Ask(Job("a"), "server0", 59'999);
   pool_.Drain();
   EXPECT_EQ(signed_, 2);
-  // Other devices, another job.
+  // Other devices make another job.
   JobSpec other = Job("a");
   other.mutable_servers(0)->add_devices(1);
   Ask(other, "server0", 60'000);
@@ -202,24 +211,24 @@ TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
   Ask(Job("a"), "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 4);
-  // Nor longer, whatever the caller allows.
+  // Results are not kept longer, even if the caller allows it.
   scheduler_.Advance(limits.kept_for + absl::Seconds(1));
   Ask(Job("a"), "server0", 4'000'000'000u);
   pool_.Drain();
   EXPECT_EQ(signed_, 5);
 }
 
-TEST_F(JobChecksTest, HostThatWaitsTooLongForATurnIsTold) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  Start(limits);
+TEST_F(JobChecksTest, HostThatWaitsTooLongGetsAnAnswer) {
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  Start({}, row);
   Ask(Job("a"));
-  scheduler_.Advance(limits.longest_wait + absl::Seconds(1));
+  scheduler_.Advance(JobChecksLimits().longest_wait + absl::Seconds(1));
   EXPECT_THAT(answers_, SizeIs(0));
   Ask(Job("b"));
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
-  desk_->Stop();
+  queue_->Stop();
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kUnavailable));
   Ask(Job("c"));
@@ -228,11 +237,11 @@ TEST_F(JobChecksTest, HostThatWaitsTooLongForATurnIsTold) {
 }
 
 TEST_F(JobChecksTest, RefusesWhatItHasNoRoomFor) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  limits.waiting = 2;
-  limits.callers = 3;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  row.waiting = 2;
+  row.callers = 3;
+  Start({}, row);
   for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Job(id));
   // The queue is full for "c"; the last "a" exceeds the bound on callers.
   ASSERT_THAT(answers_, SizeIs(2));
@@ -241,11 +250,11 @@ TEST_F(JobChecksTest, RefusesWhatItHasNoRoomFor) {
 }
 
 TEST_F(JobChecksTest, RefusesQuestionsThatTogetherAreTooLong) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  limits.bytes_of_one = 20'000;
-  limits.bytes = 30'000;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  row.bytes_of_one = 20'000;
+  row.bytes = 30'000;
+  Start({}, row);
   JobSpec job = Job("a");
   job.set_rank_table(std::string(10'000, ' '));
   for (const char* id : {"a", "b"}) {
@@ -268,8 +277,9 @@ TEST_F(JobChecksTest, RefusesQuestionsThatTogetherAreTooLong) {
 TEST_F(JobChecksTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
   JobChecksLimits limits;
   limits.shared_by_host = 1;
-  limits.of_host = 2;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.of_host = 2;
+  Start(limits, row);
   for (const char* host : {"server0", "server1"}) {
     Attachment silent;
     silent.host = host;
@@ -282,62 +292,63 @@ TEST_F(JobChecksTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
     job.add_servers()->set_host("server1");
     Ask(job);
   }
-  const JobChecks::CallId call = desk_->NewCall();
+  const FactQueue::Ticket call = queue_->NewTicket();
   JobAsk ask;
   ask.job.add_servers()->set_host("server1");
-  desk_->Ask(call, ask, {[] {}, [](const auto&) {}});
-  EXPECT_EQ(desk_->ProgressOf(call).place(), 0u) << "has begun";
-  desk_->Leave(call);
+  checks_->Ask(call, ask, {[] {}, [](const auto&) {}});
+  EXPECT_EQ(queue_->ProgressOf(call).place(), 0u) << "has begun";
+  queue_->Leave(call);
 }
 
 TEST_F(JobChecksTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
-  JobChecksLimits limits;
-  limits.of_host = 2;
-  limits.of_host_by_user = 1;
-  limits.callers_of_user = 3;
-  Start(limits);
+  CallLimits row = kCallLimits[kJobs];
+  row.of_host = 2;
+  row.of_host_of_one = 1;
+  row.callers_of_one = 3;
+  Start({}, row);
   Attachment silent;
   silent.host = "server0";
   silent.link = std::make_shared<TaskLink>();
   ASSERT_TRUE(hosts_.Attach(silent).ok());
-  std::vector<JobChecks::CallId> calls;
+  std::vector<FactQueue::Ticket> calls;
   absl::Status refused;
   const auto ask_as = [&](const std::string& actor, const std::string& id) {
     JobAsk ask;
     ask.job = Job(id);
     ask.actor = actor;
-    calls.push_back(desk_->NewCall());
-    desk_->Ask(calls.back(), ask,
-               {[] {}, [&](const auto& end) { refused = end.status(); }});
-    return desk_->ProgressOf(calls.back()).place();
+    calls.push_back(queue_->NewTicket());
+    checks_->Ask(calls.back(), ask,
+                 {[] {}, [&](const auto& end) { refused = end.status(); }});
+    return queue_->ProgressOf(calls.back()).place();
   };
   EXPECT_EQ(ask_as("ann", "a"), 0u);
   EXPECT_EQ(ask_as("ann", "b"), 1u) << "the second of hers waits";
   EXPECT_EQ(ask_as("ann", "c"), 2u);
   EXPECT_TRUE(refused.ok()) << refused;
   ask_as("ann", "d");
-  EXPECT_THAT(refused.message(), HasSubstr("3 calls of ann"));
+  EXPECT_THAT(refused.message(),
+              Tells("msg-hub-queue-full", kAny, kAny, "ann"));
   EXPECT_EQ(ask_as("bob", "e"), 0u) << "what waits of hers holds up nobody";
-  for (const JobChecks::CallId call : calls) desk_->Leave(call);
+  for (const FactQueue::Ticket call : calls) queue_->Leave(call);
 }
 
 TEST_F(JobChecksTest, RunOfAUserWhoLeavesEnds) {
-  JobChecksLimits limits;
-  limits.at_once = 0;
-  Start(limits);
-  const JobChecks::CallId call = desk_->NewCall();
+  CallLimits row = kCallLimits[kJobs];
+  row.at_once = 0;
+  Start({}, row);
+  const FactQueue::Ticket call = queue_->NewTicket();
   JobAsk ask;
   ask.job = Job("a");
   ask.actor = "ann";
   bool ended = false;
   JobChecks::Caller caller;
   caller.on_end = [&ended](const auto&) { ended = true; };
-  desk_->Ask(call, ask, caller);
-  EXPECT_EQ(desk_->ProgressOf(call).place(), 1u);
-  EXPECT_EQ(desk_->ProgressOf(call).pending(), 1u);
-  desk_->Leave(call);
-  EXPECT_EQ(desk_->ProgressOf(call).place(), 0u);
-  desk_->Stop();
+  checks_->Ask(call, ask, caller);
+  EXPECT_EQ(queue_->ProgressOf(call).place(), 1u);
+  EXPECT_EQ(queue_->ProgressOf(call).pending(), 1u);
+  queue_->Leave(call);
+  EXPECT_EQ(queue_->ProgressOf(call).place(), 0u);
+  queue_->Stop();
   EXPECT_FALSE(ended);
 }
 
@@ -366,7 +377,7 @@ TEST_F(JobChecksTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
   EXPECT_THAT(answers_[1].error().message(), HasSubstr("toaster"));
 }
 
-// A broken-into host claims a job on all the others.
+// A compromised host claims a job on all other hosts.
 TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
   Start();
   AttachHosts(4);
@@ -411,10 +422,26 @@ TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(4));
   EXPECT_THAT(Unasked("a"), SizeIs(0));
-  // Not for ever: then the job has to start again.
+  // Questions do not count forever: then the job has to start again.
   scheduler_.Advance(JobChecksLimits().known_for + absl::Seconds(1));
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 1));
+}
+
+// A question counts from when it was asked, not from the run that it was in.
+TEST_F(JobChecksTest, HostIsNotAskedForeverBecauseAnotherAsksAgain) {
+  Start();
+  AttachHosts(2);
+  const JobSpec job = JobOf("a", 2);
+  Ask(job, "server1");
+  for (const size_t of_server1 : {1, 2, 2}) {
+    Ask(job, "server0");
+    EXPECT_EQ(Asked()[1], of_server1);
+    AnswerFacts(0);
+    AnswerFacts(1);
+    scheduler_.Advance(JobChecksLimits().known_for * 3 / 4);
+    pool_.Drain();
+  }
 }
 
 TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
@@ -427,12 +454,12 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   ask.max_age = absl::Minutes(1);
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(1, 0, 0));
-  const JobChecks::CallId first = desk_->NewCall();
-  desk_->Ask(first, ask, {[] {}, [](const auto&) {}});
+  const FactQueue::Ticket first = queue_->NewTicket();
+  checks_->Ask(first, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1));
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(1));
-  desk_->Leave(first);
+  queue_->Leave(first);
   // A complete result answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
@@ -443,10 +470,10 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   pool_.Drain();
   ASSERT_THAT(answers_, SizeIs(3));
   ask.job.set_id("b");
-  const JobChecks::CallId second = desk_->NewCall();
-  desk_->Ask(second, ask, {[] {}, [](const auto&) {}});
+  const FactQueue::Ticket second = queue_->NewTicket();
+  checks_->Ask(second, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 2));
-  desk_->Leave(second);
+  queue_->Leave(second);
 }
 
 TEST_F(JobChecksTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {

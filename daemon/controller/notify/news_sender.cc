@@ -98,45 +98,45 @@ void NewsSender::ReadSpec(const ClusterSpec& spec) {
       const bool is_gone = now.count(NotifierKey(key)) == 0;
       const bool was_gone = std::exchange(lane.is_gone, is_gone);
       if (!is_gone || was_gone) continue;
-      const NotifiedPtr& told =
+      const NotifiedPtr& note =
           lane.waiting != nullptr ? lane.waiting : lane.current;
-      NotifiedPtr& newest = left[told->schedule];
-      if (newest == nullptr || newest->number < told->number) newest = told;
+      NotifiedPtr& newest = left[note->schedule];
+      if (newest == nullptr || newest->number < note->number) newest = note;
     }
     now.swap(notify_);
     for (const auto& [key, to] : notify_) {
       if (now.count(key) != 0) continue;
-      for (const auto& [schedule, told] : left) GiveLocked(to, told, &begun);
+      for (const auto& [schedule, note] : left) GiveLocked(to, note, &begun);
     }
   }
   for (const std::string& key : begun) TellSoon(key);
 }
 
 void NewsSender::Send(VerdictNews news) {
-  auto told = std::make_shared<Notified>();
+  auto note = std::make_shared<Notified>();
   {
     absl::MutexLock lock(&mutex_);
     if (notify_.empty()) return;
-    told->number = ++last_number_;
+    note->number = ++last_number_;
   }
-  told->schedule = news.report.schedule();
-  told->text = NewsText(news);
-  told->json = NewsJson(std::move(news));
+  note->schedule = news.report.schedule();
+  note->text = NewsText(news);
+  note->json = NewsJson(std::move(news));
   std::vector<std::string> begun;
   {
     absl::MutexLock lock(&mutex_);
-    for (const auto& [key, to] : notify_) GiveLocked(to, told, &begun);
+    for (const auto& [key, to] : notify_) GiveLocked(to, note, &begun);
   }
   for (const std::string& key : begun) TellSoon(key);
 }
 
-void NewsSender::GiveLocked(const Notifier& to, const NotifiedPtr& told,
+void NewsSender::GiveLocked(const Notifier& to, const NotifiedPtr& note,
                             std::vector<std::string>* begun) {
   const std::string key =
-      absl::StrCat(told->schedule, "\n", to.SerializeAsString());
+      absl::StrCat(note->schedule, "\n", to.SerializeAsString());
   const auto [lane, is_new] = lanes_.try_emplace(key);
   lane->second.to = to;
-  lane->second.waiting = told;
+  lane->second.waiting = note;
   if (is_new) begun->push_back(key);
 }
 
@@ -169,7 +169,7 @@ void NewsSender::EndTurn(const std::string& lane) {
 
 void NewsSender::TellNext(const std::string& key) {
   Notifier to;
-  NotifiedPtr told;
+  NotifiedPtr note;
   NotifiedPtr given_up;  // For something newer, before its next try.
   size_t tries = 0;
   absl::Time began;
@@ -184,7 +184,7 @@ void NewsSender::TellNext(const std::string& key) {
       lane.began = scheduler_->Now();
     }
     to = lane.to;
-    told = lane.current;
+    note = lane.current;
     tries = lane.tries++;
     began = lane.began;
     is_gone = lane.is_gone;
@@ -194,11 +194,12 @@ void NewsSender::TellNext(const std::string& key) {
     LogResult(to, *given_up, absl::UnavailableError("there is newer news"));
   }
   if (is_gone) {
-    LogResult(to, *told, absl::UnavailableError("cluster.yaml has it no more"));
+    LogResult(to, *note,
+              absl::UnavailableError("cluster.yaml no longer has it"));
     return EndTurn(key);
   }
   const absl::StatusOr<std::string> result =
-      RunNotifierCommand({to.command().begin(), to.command().end()}, told->json,
+      RunNotifierCommand({to.command().begin(), to.command().end()}, note->json,
                          absl::Milliseconds(to.deadline_ms()), stop_.fd());
   bool newer = false;
   bool may_again = absl::IsUnavailable(result.status()) &&
@@ -214,25 +215,25 @@ void NewsSender::TellNext(const std::string& key) {
   if (may_again && !newer) {
     const bool quick = tries < std::size(kTryAgainAfter);
     if (tries == std::size(kTryAgainAfter)) {
-      log_->Warning(told->text, ": not notified ", to.command(0),
+      log_->Warning(note->text, ": not notified ", to.command(0),
                     " yet, trying again every 2 minutes for a day: ",
                     result.status().message());
     }
     scheduler_->RunAfter(quick ? kTryAgainAfter[tries] : kThenEvery,
                          gate_.Wrap([this, key] { TellSoon(key); }));
   } else {
-    LogResult(to, *told, result);
+    LogResult(to, *note, result);
     if (newer) TellSoon(key);
   }
   EndTurn(key);
 }
 
-void NewsSender::LogResult(const Notifier& to, const Notified& told,
+void NewsSender::LogResult(const Notifier& to, const Notified& note,
                            const absl::StatusOr<std::string>& result) const {
   if (result.ok()) {
-    log_->Info(told.text, ": notified ", to.command(0), Part(": ", *result));
+    log_->Info(note.text, ": notified ", to.command(0), Part(": ", *result));
   } else {
-    log_->Error(told.text, ": could not notify ", to.command(0), ": ",
+    log_->Error(note.text, ": could not notify ", to.command(0), ": ",
                 result.status().message());
   }
 }

@@ -3,7 +3,7 @@
 //
 //   one notifier                   news one at a time, schedules in turn
 //   one notifier and schedule      newer news replaces the one that waits
-//                                  behind the one being sent
+//                                  after the one being sent
 //   a command                      is run once; again 5 s, 30 s and 2 min
 //                                  after a try that RunNotifierCommand calls
 //                                  Unavailable, then every 2 min for a day,
@@ -114,7 +114,7 @@ class NewsSender {
   };
 
   // Gives it news; adds a lane that this begins to `begun`, for TellSoon.
-  void GiveLocked(const Notifier& to, const NotifiedPtr& told,
+  void GiveLocked(const Notifier& to, const NotifiedPtr& note,
                   std::vector<std::string>* begun)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -123,7 +123,7 @@ class NewsSender {
   // Sends once its notifier is free for the lane.
   void TellSoon(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndTurn(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
-  void LogResult(const Notifier& to, const Notified& told,
+  void LogResult(const Notifier& to, const Notified& note,
                  const absl::StatusOr<std::string>& result) const;
 
   Scheduler* const scheduler_;

@@ -20,12 +20,10 @@
 namespace clusterd {
 namespace {
 
-constexpr int kToldAtSight = 3;
+constexpr int kSentAtSight = 3;
 
-// Leaves most of the hosts' time to manual checks.
-constexpr size_t kAtOnce = 2;
-constexpr absl::Duration kMayNotBeTold = absl::Minutes(10);
-// Checks recalled at a restart, more than begin within kMayNotBeTold; and how
+constexpr absl::Duration kMayBePending = absl::Minutes(10);
+// Checks recalled at a restart, more than begin within kMayBePending; and how
 // many earlier reports, which may be large, are read for the sent state.
 constexpr size_t kRecalled = 32;
 constexpr size_t kMostRead = 8;
@@ -51,9 +49,9 @@ Verdicts VerdictsOfFailure(const std::string& rule, bool fails) {
   return {state, absl::c_linear_search(NetworkRules(), rule) ? PASS : state};
 }
 
-ScheduleLook KeptLook(const Report& report) {
-  const absl::Time began = absl::FromUnixMillis(report.started_at_ms());
-  return LookOf(report, began, began + absl::Milliseconds(report.elapsed_ms()));
+CheckRound KeptRound(const Report& report) {
+  const absl::Time at = absl::FromUnixMillis(report.started_at_ms());
+  return RoundOf(report, at, at + absl::Milliseconds(report.elapsed_ms()));
 }
 
 }  // namespace
@@ -84,27 +82,27 @@ Verdicts VerdictsOf(const Report& report) {
 
 News VerdictWatch::See(const Verdicts& seen, absl::Time began,
                        absl::Time ended) {
-  if (seen.all == told_.all) {
-    told_ = seen;
+  if (seen.all == sent_.all) {
+    sent_ = seen;
     in_a_row_ = 0;
     if (seen_better_) seen_at_ = absl::InfinitePast();
     return News::kNone;
   }
-  const bool network_alone = seen.without_network == told_.without_network;
+  const bool network_alone = seen.without_network == sent_.without_network;
   const bool twice = began >= seen_at_ && began - seen_at_ <= kSeenTwiceWithin;
-  if (network_alone && !twice && ++in_a_row_ < kToldAtSight) {
+  if (network_alone && !twice && ++in_a_row_ < kSentAtSight) {
     seen_at_ = ended;
-    seen_better_ = WorseState(seen.all, told_.all) == told_.all;
-    return News::kLookAgain;
+    seen_better_ = WorseState(seen.all, sent_.all) == sent_.all;
+    return News::kCheckAgain;
   }
-  told_ = seen;
+  sent_ = seen;
   in_a_row_ = 0;
   seen_at_ = absl::InfinitePast();
   return News::kTell;
 }
 
-ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended) {
-  ScheduleLook look = {VerdictsOf(report), {}, {}, began, ended};
+CheckRound RoundOf(const Report& report, absl::Time began, absl::Time ended) {
+  CheckRound round = {VerdictsOf(report), {}, {}, began, ended};
   for (const RuleResult& result : report.rules()) {
     for (const Finding& finding : result.findings()) {
       const State state = KnownState(finding.state());
@@ -112,48 +110,48 @@ ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended) {
       const bool is_silence =
           state == UNKNOWN && result.rule() == "host-identity";
       Failures& list =
-          state == FAIL || is_silence ? look.failing : look.unjudged;
+          state == FAIL || is_silence ? round.failing : round.unjudged;
       if (finding.subjects().empty()) list.emplace(result.rule(), "");
       for (const Subject& subject : finding.subjects()) {
         list.emplace(result.rule(), subject.host());
-        if (is_silence) look.unjudged.emplace("", subject.host());
+        if (is_silence) round.unjudged.emplace("", subject.host());
       }
     }
   }
-  return look;
+  return round;
 }
 
-News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
-  News news = verdict_.See(look.verdicts, look.began, look.ended);
+News ReportWatch::See(const CheckRound& round, NewFailures* started) {
+  News news = verdict_.See(round.verdicts, round.began, round.ended);
   NewFailures found;
-  for (const auto& failure : look.failing) {
-    if (failures_[failure].told() != PASS) continue;
+  for (const auto& failure : round.failing) {
+    if (failures_[failure].sent() != PASS) continue;
     std::vector<std::string>& hosts = found[failure.first];
     if (!failure.second.empty()) hosts.push_back(failure.second);
   }
   for (auto it = failures_.begin(); it != failures_.end();) {
     auto& [failure, watch] = *it;
-    const bool fails = look.failing.count(failure) > 0;
-    const bool is_judged = look.unjudged.count(failure) == 0 &&
-                           look.unjudged.count({"", failure.second}) == 0;
+    const bool fails = round.failing.count(failure) > 0;
+    const bool is_judged = round.unjudged.count(failure) == 0 &&
+                           round.unjudged.count({"", failure.second}) == 0;
     if (fails || is_judged) {
       const News own = watch.See(VerdictsOfFailure(failure.first, fails),
-                                 look.began, look.ended);
+                                 round.began, round.ended);
       // A fix is not news, but needs a second check to confirm it, too.
-      if (fails || own == News::kLookAgain) news = std::max(news, own);
+      if (fails || own == News::kCheckAgain) news = std::max(news, own);
     }
-    it = !fails && watch.IsQuiet(look.began) ? failures_.erase(it)
-                                             : std::next(it);
+    it = !fails && watch.IsQuiet(round.began) ? failures_.erase(it)
+                                              : std::next(it);
   }
-  if (news == News::kTell) MarkTold(look);
+  if (news == News::kTell) MarkSent(round);
   in_doubt_ &= news != News::kTell;
   if (news == News::kTell && started != nullptr) *started = std::move(found);
   return news;
 }
 
-void ReportWatch::MarkTold(const ScheduleLook& look) {
-  verdict_ = VerdictWatch(look.verdicts);
-  for (const auto& failure : look.failing) {
+void ReportWatch::MarkSent(const CheckRound& round) {
+  verdict_ = VerdictWatch(round.verdicts);
+  for (const auto& failure : round.failing) {
     failures_[failure] = VerdictWatch(VerdictsOfFailure(failure.first, true));
   }
 }
@@ -164,6 +162,13 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   std::vector<ScheduledPtr> recalled;
   std::vector<ScheduledPtr> gone;  // Initially all earlier ones.
+  std::vector<FactQueue::Ticket> tickets;
+  struct Open {
+    ScheduledPtr one;
+    FactQueue::Ticket ticket;
+    absl::Time due_since;
+  };
+  std::vector<Open> open;
   {
     absl::MutexLock lock(&mutex_);
     gone = std::exchange(all_, {});
@@ -179,6 +184,7 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
         one = std::make_shared<Scheduled>();
       }
       all_.push_back(one);
+      if (one->ticket != 0) open.push_back({one, one->ticket, one->due_since});
       if (one->check.SerializeAsString() == check.SerializeAsString()) continue;
       // A running check of the old schedule ends as such.
       CancelTimersLocked(one.get());
@@ -188,17 +194,23 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
     for (const ScheduledPtr& one : gone) {
       one->gone = true;
       CancelTimersLocked(one.get());
+      tickets.push_back(std::exchange(one->ticket, 0));
     }
   }
-  for (const ScheduledPtr& one : gone) {
-    std::shared_ptr<FactRun> run;
+  for (const FactQueue::Ticket ticket : tickets) parts_.queue->Leave(ticket);
+  // Checks that wait would use the earlier spec. The longest waiting stays
+  // first.
+  absl::c_stable_sort(open, [](const Open& a, const Open& b) {
+    return a.due_since < b.due_since;
+  });
+  for (const auto& [one, ticket, due_since] : open) {
+    if (parts_.queue->ProgressOf(ticket).place() == 0) continue;
     {
       absl::MutexLock lock(&mutex_);
-      run = one->run;
+      if (one->ticket == ticket) one->ticket = 0;
     }
-    if (run == nullptr) continue;
-    run->Cancel();
-    Finish(one);
+    parts_.queue->Leave(ticket);
+    if (!absl::c_linear_search(recalled, one)) Begin(one, due_since);
   }
   for (const ScheduledPtr& one : recalled) {
     gate_.RunSoon(parts_.pool, parts_.scheduler,
@@ -235,48 +247,48 @@ void CheckSchedule::LogUnread(const std::string& name,
 
 ReportWatch CheckSchedule::WatchOf(
     const std::vector<HistoryEntry>& newest) const {
-  const absl::Time surely_told = parts_.scheduler->Now() - kMayNotBeTold;
+  const absl::Time surely_sent = parts_.scheduler->Now() - kMayBePending;
   size_t at = 0;
   while (at < newest.size() &&
-         absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_told) {
+         absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_sent) {
     ++at;
   }
   const size_t sure = at;
   // Read back to a check whose verdict was certainly sent, and replay the later
   // ones. If there is no such check, the sent verdict was PASS.
   ReportWatch watch;
-  std::vector<ScheduleLook> looks;
-  for (; at < newest.size() && looks.size() < kMostRead; ++at) {
+  std::vector<CheckRound> rounds;
+  for (; at < newest.size() && rounds.size() < kMostRead; ++at) {
     const std::shared_ptr<const Report> report = Read(newest[at]);
     if (report == nullptr) break;
-    const ScheduleLook look = KeptLook(*report);
+    const CheckRound round = KeptRound(*report);
     // Checks are missing in between: the history drops equal ones.
-    bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
-    const size_t later = looks.size();
-    was_told |= later >= 2 &&
-                looks[later - 1].verdicts.all == look.verdicts.all &&
-                looks[later - 2].verdicts.all == look.verdicts.all;
+    bool was_sent = at > 0 && newest[at - 1].previous_id() != newest[at].id();
+    const size_t later = rounds.size();
+    was_sent |= later >= 2 &&
+                rounds[later - 1].verdicts.all == round.verdicts.all &&
+                rounds[later - 2].verdicts.all == round.verdicts.all;
     if (later > 0) {
-      const ScheduleLook& next = looks.back();
-      was_told |=
-          VerdictWatch(look.verdicts)
+      const CheckRound& next = rounds.back();
+      was_sent |=
+          VerdictWatch(round.verdicts)
               .See(next.verdicts, next.began, next.ended) == News::kTell;
     }
-    if (was_told) {
-      watch = ReportWatch(&look);
+    if (was_sent) {
+      watch = ReportWatch(&round);
       break;
     }
-    looks.push_back(look);
+    rounds.push_back(round);
   }
-  for (auto look = looks.rbegin(); look != looks.rend(); ++look) {
-    watch.See(*look);
+  for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
+    watch.See(*round);
   }
   // Later news may also have been sent; it is sent again.
-  ReportWatch sent = watch;
+  ReportWatch all = watch;
   for (size_t i = sure; i > 0; --i) {
-    if (const auto report = Read(newest[i - 1])) sent.See(KeptLook(*report));
+    if (const auto report = Read(newest[i - 1])) all.See(KeptRound(*report));
   }
-  if (sent.told() != watch.told()) watch.Doubt();
+  if (all.sent() != watch.sent()) watch.Doubt();
   return watch;
 }
 
@@ -317,121 +329,94 @@ void CheckSchedule::ArmLocked(const ScheduledPtr& one, absl::Duration delay) {
       delay, gate_.Wrap([this, one] { OnTimer(one); }));
 }
 
-void CheckSchedule::LookLocked(const ScheduledPtr& one, absl::Duration delay) {
-  parts_.scheduler->Cancel(one->look);
-  one->look = parts_.scheduler->RunAfter(delay, gate_.Wrap([this, one] {
+void CheckSchedule::RoundLocked(const ScheduledPtr& one, absl::Duration delay) {
+  parts_.scheduler->Cancel(one->round);
+  one->round = parts_.scheduler->RunAfter(delay, gate_.Wrap([this, one] {
     {
       absl::MutexLock lock(&mutex_);
-      if (one->gone || one->look == 0) return;
-      one->look = 0;
-      DueLocked(one.get());
+      if (one->gone || one->round == 0) return;
+      one->round = 0;
     }
-    BeginDue();
+    Begin(one, parts_.scheduler->Now());
   }));
-}
-
-void CheckSchedule::DueLocked(Scheduled* one) {
-  if (one->running || one->due) return;
-  one->due = true;
-  one->due_since = parts_.scheduler->Now();
-  one->wait_logged = false;
 }
 
 void CheckSchedule::CancelTimersLocked(Scheduled* one) {
   parts_.scheduler->Cancel(std::exchange(one->timer, 0));
-  parts_.scheduler->Cancel(std::exchange(one->look, 0));
-  one->due = false;
+  parts_.scheduler->Cancel(std::exchange(one->round, 0));
 }
 
 void CheckSchedule::OnTimer(const ScheduledPtr& one) {
-  bool left_out = false;
-  bool waits = false;
+  FactQueue::Ticket before;
   absl::Duration waited;
   std::string name;
   {
     absl::MutexLock lock(&mutex_);
     if (one->gone || one->timer == 0) return;
     ArmLocked(one, EveryOf(one->check));
-    left_out = one->running;
-    waits = one->due && !std::exchange(one->wait_logged, one->due);
+    before = one->ticket;
     waited = parts_.scheduler->Now() - one->due_since;
-    DueLocked(one.get());
     name = one->check.name();
   }
-  if (left_out) {
+  if (before == 0) return Begin(one, parts_.scheduler->Now());
+  if (parts_.queue->ProgressOf(before).place() == 0) {
     parts_.log->Warning("schedule ", name,
                         ": the check before still runs, this one is left out");
+    return;
   }
-  if (waits) {
-    parts_.log->Warning("schedule ", name, ": has waited ",
-                        absl::FormatDuration(waited), " for a place: ", kAtOnce,
-                        " run at once");
-  }
-  BeginDue();
-}
-
-CheckSchedule::ScheduledPtr CheckSchedule::TakeDue(ScheduledCheck* check) {
-  absl::MutexLock lock(&mutex_);
-  if (at_once_ >= kAtOnce) return nullptr;
-  ScheduledPtr first;
-  for (const ScheduledPtr& one : all_) {
-    if (!one->due) continue;
-    if (first == nullptr || one->due_since < first->due_since) first = one;
-  }
-  if (first == nullptr) return nullptr;
-  first->due = false;
-  first->running = true;
-  ++at_once_;
-  *check = first->check;
-  return first;
-}
-
-void CheckSchedule::BeginDue() {
-  ScheduledCheck check;
-  while (const ScheduledPtr one = TakeDue(&check)) {
-    const absl::Status begun = Begin(one, check);
-    if (begun.ok()) continue;
-    const bool is_full = absl::IsResourceExhausted(begun);
-    parts_.log->Write(
-        is_full ? LogLevel::kInfo : LogLevel::kWarning,
-        absl::StrCat("schedule ", check.name(),
-                     is_full ? ": begins later: " : ": no check begins: ",
-                     begun.message()));
+  {
     absl::MutexLock lock(&mutex_);
-    EndLocked(one.get());
-    if (!one->gone && is_full) LookLocked(one, kScheduleRetry);
+    if (std::exchange(one->wait_logged, true)) return;
   }
+  parts_.log->Warning(
+      "schedule ", name, ": has waited ", absl::FormatDuration(waited),
+      " for a place: ",
+      kCallLimits[static_cast<size_t>(CallClass::kSchedule)].at_once,
+      " run at once");
 }
 
-absl::Status CheckSchedule::Begin(const ScheduledPtr& one,
-                                  const ScheduledCheck& check) {
-  const auto order = std::make_shared<FactOrder>();
+void CheckSchedule::Begin(const ScheduledPtr& one, absl::Time due_since) {
+  const FactQueue::Ticket ticket = parts_.queue->NewTicket();
+  ScheduledCheck check;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (one->gone || one->ticket != 0) return;
+    one->ticket = ticket;
+    one->due_since = due_since;
+    one->wait_logged = false;
+    check = one->check;
+  }
+  FactQueue::Question question;
+  question.of = CallClass::kSchedule;
+  question.key = check.name();
+  question.who = ControllerActor(parts_.spec->cluster());
+  FactQueue::Work<void> work;
+  work.prepare = [this, check] { return Prepare(check); };
+  work.conclude = [this, gate = gate_, one, check](const Gathered& gathered) {
+    const CallbackGate::Pass pass(gate);
+    if (pass) Conclude(one, gathered.order, check, gathered.facts);
+    return nullptr;
+  };
+  FactQueue::Caller<void> caller;
+  caller.on_end =
+      gate_.Wrap([this, one, ticket, name = check.name()](const auto& end) {
+        Finish(one, ticket, name, end.status());
+      });
+  parts_.queue->Ask(ticket, std::move(question), std::move(work),
+                    std::move(caller));
+}
+
+absl::StatusOr<std::shared_ptr<FactOrder>> CheckSchedule::Prepare(
+    const ScheduledCheck& check) const {
+  auto order = std::make_shared<FactOrder>();
   order->run_id = NewRunId();
   order->actor = ControllerActor(parts_.spec->cluster());
   order->spec = parts_.spec->spec();
-  order->started_at = parts_.scheduler->Now();
-  // The spec may be newer; the re-read will update the schedule.
+  // The spec may be newer; re-reading it will update the schedule.
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, check.hosts()));
   RETURN_IF_ERROR(ValidateSelection(check.selection()));
-  order->selection = check.selection();
-  FactRun::Callbacks callbacks;
-  callbacks.on_facts = gate_.Wrap(
-      [this, one, order, check](const std::vector<HostFacts>& facts) {
-        Conclude(one, *order, check, facts);
-      });
-  const auto run =
-      std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-  {
-    absl::MutexLock lock(&mutex_);
-    if (one->gone) {
-      return absl::CancelledError("cluster.yaml has the schedule no more");
-    }
-    one->run = run;
-  }
-  running_->Note({order, check.selection(), run});
-  const absl::Status started = run->Start();
-  if (!started.ok()) run->Cancel();
-  return started;
+  order->judged = order->selection = check.selection();
+  return order;
 }
 
 void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
@@ -450,15 +435,15 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   auto now = std::make_shared<const ClusterNow::ScheduleNow>(CheckNow(
       news.report, news.diff.before_run_id().empty() ? nullptr : &news.diff));
   const absl::Time now_at = parts_.scheduler->Now();
-  const ScheduleLook look = LookOf(news.report, order.started_at, now_at);
+  const CheckRound round = RoundOf(news.report, order.started_at, now_at);
   News found;
   {
     absl::MutexLock lock(&mutex_);
     one->newest = std::move(now);
-    news.before = one->watch.told();
-    found = one->gone ? News::kNone : one->watch.See(look, &news.started);
-    if (found == News::kLookAgain && one->next_at > now_at + kSecondLook) {
-      LookLocked(one, kSecondLook);
+    news.before = one->watch.sent();
+    found = one->gone ? News::kNone : one->watch.See(round, &news.started);
+    if (found == News::kCheckAgain && one->next_at > now_at + kSecondRound) {
+      RoundLocked(one, kSecondRound);
     }
   }
   parts_.log->Info("schedule ", check.name(), ": ",
@@ -466,7 +451,6 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
                    order.run_id,
                    Part(", ", ValueText(record.entry().changes_words())));
   if (found == News::kTell) tell_(std::move(news));
-  Finish(one);
 }
 
 ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
@@ -495,18 +479,21 @@ ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
   return diff;
 }
 
-void CheckSchedule::Finish(const ScheduledPtr& one) {
+void CheckSchedule::Finish(const ScheduledPtr& one, FactQueue::Ticket ticket,
+                           const std::string& name, const absl::Status& end) {
+  parts_.queue->Leave(ticket);
+  const bool is_full = absl::IsResourceExhausted(end);
   {
     absl::MutexLock lock(&mutex_);
-    EndLocked(one.get());
+    if (one->ticket == ticket) one->ticket = 0;
+    if (is_full && !one->gone) RoundLocked(one, kScheduleRetry);
   }
-  BeginDue();
-}
-
-// A cancel and the end of the run may both call this.
-void CheckSchedule::EndLocked(Scheduled* one) {
-  one->run = nullptr;
-  if (std::exchange(one->running, false)) --at_once_;
+  if (end.ok()) return;
+  parts_.log->Write(
+      is_full ? LogLevel::kInfo : LogLevel::kWarning,
+      absl::StrCat(
+          "schedule ", name,
+          is_full ? ": begins later: " : ": no check begins: ", end.message()));
 }
 
 std::vector<ClusterNow::ScheduleNow> CheckSchedule::Now() const {
@@ -527,17 +514,16 @@ std::vector<ClusterNow::ScheduleNow> CheckSchedule::Now() const {
 
 void CheckSchedule::Stop() {
   gate_.Close();
-  std::vector<std::shared_ptr<FactRun>> runs;
+  std::vector<FactQueue::Ticket> tickets;
   {
     absl::MutexLock lock(&mutex_);
     for (const ScheduledPtr& one : all_) {
       CancelTimersLocked(one.get());
-      if (one->run != nullptr) runs.push_back(std::move(one->run));
-      one->run = nullptr;
+      tickets.push_back(std::exchange(one->ticket, 0));
     }
     all_.clear();
   }
-  for (const auto& run : runs) run->Cancel();
+  for (const FactQueue::Ticket ticket : tickets) parts_.queue->Leave(ticket);
 }
 
 }  // namespace clusterd

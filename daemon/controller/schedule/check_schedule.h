@@ -8,13 +8,13 @@
 //   the first check       after a random part of its interval, at most a
 //                         minute; after a start, once hosts had time to return
 //   the queue is full     another try in 10 s
-//   a second look         within two minutes (VerdictWatch)
+//   a second round         within two minutes (VerdictWatch)
 //   cluster.yaml re-read  new and changed schedules start again; removed ones
 //                         are cancelled
 //
 // A restart hides no change: the history has the check before. News of the ten
 // minutes before it may be sent twice, then with UNKNOWN as the verdict before.
-// A second look that was due is made after the restart.
+// A second round that was due is made after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
@@ -33,9 +33,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/notify/news_sender.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "proto/controller.pb.h"
@@ -52,7 +52,7 @@ namespace clusterd {
 //   the change rests on            sent
 //   rules about the host, its      at once
 //   settings, the spec, …
-//   rules about the network alone  when a look that begins within five minutes
+//   rules about the network alone  when a round that begins within five minutes
 //   (link, optics, ping, a host    sees a change again, or at the third change
 //   without facts)                 in a row: a flapping cable, a booting switch
 //                                  and a returning host send nothing
@@ -71,64 +71,64 @@ Verdicts VerdictsOf(const Report& report);
 
 enum class News {
   kNone,
-  kLookAgain,  // It may be, if another look confirms it.
+  kCheckAgain,  // It may be, if another round confirms it.
   kTell,
 };
 
 class VerdictWatch {
  public:
-  // `told`: the verdicts that were already sent.
-  explicit VerdictWatch(Verdicts told = {}) : told_(told) {}
+  // `sent`: the verdicts that were already sent.
+  explicit VerdictWatch(Verdicts sent = {}) : sent_(sent) {}
 
-  // Adds a look from `began` to `ended`; looks do not overlap.
+  // Adds a round from `began` to `ended`; rounds do not overlap.
   News See(const Verdicts& seen, absl::Time began, absl::Time ended);
   // PASS before the first verdict is sent.
-  State told() const { return told_.all; }
-  // True if earlier looks cannot affect one that begins at that time.
+  State sent() const { return sent_.all; }
+  // True if earlier rounds cannot affect one that begins at that time.
   bool IsQuiet(absl::Time at) const {
-    return told_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
+    return sent_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
   }
 
  private:
-  Verdicts told_;
-  // When a look last differed from `told`, and if it was better.
+  Verdicts sent_;
+  // When a round last differed from `sent`, and if it was better.
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
-  int in_a_row_ = 0;  // Consecutive looks that differed from `told`.
+  int in_a_row_ = 0;  // Consecutive rounds that differed from `sent`.
 };
 
 // Rules and the hosts on which each fails; "": the cluster.
 using Failures = std::set<std::pair<std::string, std::string>>;
 
 // The result of one scheduled check.
-struct ScheduleLook {
+struct CheckRound {
   Verdicts verdicts;
   // Failures. A host without facts fails host-identity.
   Failures failing;
-  // What could not be judged: a rule, or all rules on a host if it is empty.
+  // Not judged: a rule, or all rules on a host if the rule is empty.
   Failures unjudged;
   absl::Time began, ended;
 };
-ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended);
+CheckRound RoundOf(const Report& report, absl::Time began, absl::Time ended);
 
 // Watches the verdict, and each failure as a verdict of its own. A sent failure
 // is new again once it was seen fixed; an unjudged one is not fixed.
 class ReportWatch {
  public:
-  // Assumes that all of `told` was sent, unless it is null.
-  explicit ReportWatch(const ScheduleLook* told = nullptr) {
-    if (told != nullptr) MarkTold(*told);
+  // Assumes that all of `sent` was sent, unless it is null.
+  explicit ReportWatch(const CheckRound* sent = nullptr) {
+    if (sent != nullptr) MarkSent(*sent);
   }
 
-  // Looks do not overlap. If there is news, sets `started`, unless null, to the
-  // failures that were not sent yet.
-  News See(const ScheduleLook& look, NewFailures* started = nullptr);
+  // Rounds do not overlap. If there is news, sets `started`, unless null, to
+  // the failures that were not sent yet.
+  News See(const CheckRound& round, NewFailures* started = nullptr);
   // UNKNOWN after Doubt until the next news: another may have been sent.
-  State told() const { return in_doubt_ ? UNKNOWN : verdict_.told(); }
+  State sent() const { return in_doubt_ ? UNKNOWN : verdict_.sent(); }
   void Doubt() { in_doubt_ = true; }
 
  private:
-  void MarkTold(const ScheduleLook& look);
+  void MarkSent(const CheckRound& round);
 
   VerdictWatch verdict_;
   bool in_doubt_ = false;
@@ -136,7 +136,7 @@ class ReportWatch {
 };
 
 inline constexpr absl::Duration kMostJitter = absl::Minutes(1);
-inline constexpr absl::Duration kSecondLook = absl::Minutes(2);
+inline constexpr absl::Duration kSecondRound = absl::Minutes(2);
 inline constexpr absl::Duration kScheduleRetry = absl::Seconds(10);
 
 // Safe for concurrent use; calls nothing under its lock.
@@ -146,12 +146,9 @@ class CheckSchedule {
   using Tell = std::function<void(VerdictNews news)>;
 
   // Everything must live until Stop. `notes`: as ControllerService has it.
-  CheckSchedule(const ControllerParts& parts, RunningChecks* running,
+  CheckSchedule(const ControllerParts& parts,
                 std::function<std::vector<std::string>()> notes, Tell tell)
-      : parts_(parts),
-        running_(running),
-        notes_(std::move(notes)),
-        tell_(std::move(tell)) {}
+      : parts_(parts), notes_(std::move(notes)), tell_(std::move(tell)) {}
   ~CheckSchedule() { Stop(); }
 
   // The spec may have changed. Begins no check before `settle`. Does not block.
@@ -170,14 +167,12 @@ class CheckSchedule {
     bool gone = false;  // Removed from cluster.yaml.
     Scheduler::TimerId timer = 0;
     absl::Time next_at;
-    Scheduler::TimerId look = 0;  // Or a second check, or a retry.
-    bool due = false;
+    Scheduler::TimerId round = 0;  // Also: a second round, or a retry.
+    FactQueue::Ticket ticket = 0;  // Of a check that waits or runs.
     absl::Time due_since;
     bool wait_logged = false;
-    bool running = false;
-    std::shared_ptr<FactRun> run;
     ReportWatch watch;
-    // What Now() returns, except next_at_ms.
+    // The result of Now(), except next_at_ms.
     std::shared_ptr<const ClusterNow::ScheduleNow> newest;
     // The previous report, if the history could not keep it.
     std::shared_ptr<const Report> unkept;
@@ -190,15 +185,15 @@ class CheckSchedule {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void ArmLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookLocked(const ScheduledPtr& one, absl::Duration delay)
+  void RoundLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void DueLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnTimer(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
-  void BeginDue() ABSL_LOCKS_EXCLUDED(mutex_);
-  ScheduledPtr TakeDue(ScheduledCheck* check) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Begin(const ScheduledPtr& one, const ScheduledCheck& check)
+  // A check is due; it is left out while another waits or runs.
+  void Begin(const ScheduledPtr& one, absl::Time due_since)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<FactOrder>> Prepare(
+      const ScheduledCheck& check) const;
   void Conclude(const ScheduledPtr& one, const FactOrder& order,
                 const ScheduledCheck& check,
                 const std::vector<HostFacts>& facts)
@@ -206,8 +201,9 @@ class CheckSchedule {
   // Compares the record with the previous one, and keeps it.
   ReportDiff Keep(const ScheduledPtr& one, HistoryRecord* record)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void Finish(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
-  void EndLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Finish(const ScheduledPtr& one, FactQueue::Ticket ticket,
+              const std::string& name, const absl::Status& end)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // The schedule's checks in the history, newest first.
   std::vector<HistoryEntry> Newest(const std::string& name, size_t count) const;
   // Null if it is missing or unreadable.
@@ -217,7 +213,6 @@ class CheckSchedule {
   ReportWatch WatchOf(const std::vector<HistoryEntry>& newest) const;
 
   const ControllerParts parts_;
-  RunningChecks* const running_;
   const std::function<std::vector<std::string>()> notes_;
   const Tell tell_;
   const CallbackGate gate_;
@@ -225,7 +220,6 @@ class CheckSchedule {
   mutable absl::Mutex mutex_;
   absl::BitGen random_ ABSL_GUARDED_BY(mutex_);
   std::vector<ScheduledPtr> all_ ABSL_GUARDED_BY(mutex_);
-  size_t at_once_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace clusterd

@@ -74,12 +74,13 @@ class CheckScheduleTest : public testing::Test {
   // Another controller with the same history.
   void Restart(HistoryStore* history = nullptr) {
     schedule_.reset();
-    const ControllerParts parts{
+    ControllerParts parts{
         spec_.get(), history == nullptr ? history_.get() : history,
         &scheduler_, &pool_,
         &log_,       &hosts_};
+    parts.queue = &queue_;
     schedule_ = std::make_unique<CheckSchedule>(
-        parts, &running_, [] { return std::vector<std::string>{"a note"}; },
+        parts, [] { return std::vector<std::string>{"a note"}; },
         [this](VerdictNews news) {
           news_.push_back(absl::StrCat(State_Name(news.before), " ",
                                        State_Name(news.report.verdict())));
@@ -136,7 +137,8 @@ class CheckScheduleTest : public testing::Test {
   CapturedLog log_;
   WorkerPool pool_{1, 8};
   AttachedHosts hosts_{&scheduler_, &log_};
-  RunningChecks running_;
+  FactQueue queue_{
+      ControllerParts{nullptr, nullptr, &scheduler_, &pool_, &log_, &hosts_}};
   std::unique_ptr<HistoryStore> history_ = OpenStore(NewStateFolder());
   std::unique_ptr<SpecHolder> spec_;
   const std::shared_ptr<TaskLink> link_ = std::make_shared<TaskLink>();
@@ -177,21 +179,21 @@ TEST_F(CheckScheduleTest, KeepsWhatHasChangedSinceTheOneBefore) {
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
-TEST_F(CheckScheduleTest, NewsOfTheNetworkTakesASecondLookThatItBegins) {
+TEST_F(CheckScheduleTest, NewsOfTheNetworkBeginsASecondRound) {
   PassAndAnswer(kMostJitter);
   BreakLink();
   EXPECT_EQ(PassAndAnswer(absl::Minutes(10)), 1u);
   EXPECT_THAT(news_, IsEmpty());
-  EXPECT_EQ(PassAndAnswer(kSecondLook - absl::Seconds(1)), 0u);
+  EXPECT_EQ(PassAndAnswer(kSecondRound - absl::Seconds(1)), 0u);
   EXPECT_EQ(PassAndAnswer(absl::Seconds(1)), 1u);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
-  // One that was fixed by then is not news, and needs no third look.
+  // One that was fixed by then is not news, and needs no third round.
   news_.clear();
   BreakLink(false);
   EXPECT_EQ(PassAndAnswer(absl::Minutes(8)), 1u);
   BreakLink();
-  EXPECT_EQ(PassAndAnswer(kSecondLook), 1u);
-  EXPECT_EQ(PassAndAnswer(kSecondLook), 0u);
+  EXPECT_EQ(PassAndAnswer(kSecondRound), 1u);
+  EXPECT_EQ(PassAndAnswer(kSecondRound), 0u);
   EXPECT_THAT(news_, IsEmpty());
 }
 
@@ -199,23 +201,23 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   PassAndAnswer(kMostJitter);
   BreakLink();
   PassAndAnswer(absl::Minutes(10));
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
   news_.clear();
   BreakBacklog();
   PassAndAnswer(absl::Minutes(10));
   EXPECT_THAT(news_, ElementsAre("FAIL FAIL listen-backlog server0"));
   PassAndAnswer(absl::Minutes(10));
-  EXPECT_THAT(news_, SizeIs(1)) << "it was told";
+  EXPECT_THAT(news_, SizeIs(1)) << "it was sent";
   // A restart keeps all of that.
   scheduler_.Advance(absl::Hours(1));
   link_->Take();
   Restart();
-  for (int i = 0; i < 3; ++i) PassAndAnswer(kSecondLook);
+  for (int i = 0; i < 3; ++i) PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, SizeIs(1));
 }
 
-TEST_F(CheckScheduleTest, AFailureThatIsFixedAndComesBackIsToldAgain) {
+TEST_F(CheckScheduleTest, FixedFailureThatReturnsIsSentAgain) {
   BreakBacklog();
   BreakLink();
   PassAndAnswer(kMostJitter);
@@ -223,12 +225,12 @@ TEST_F(CheckScheduleTest, AFailureThatIsFixedAndComesBackIsToldAgain) {
   news_.clear();
   BreakLink(false);
   PassAndAnswer(absl::Minutes(10));
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, IsEmpty());
   BreakLink();
   PassAndAnswer(absl::Minutes(10));
   EXPECT_THAT(news_, IsEmpty()) << "a second look is due";
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("FAIL FAIL link server0"));
 }
 
@@ -329,10 +331,10 @@ TEST_F(CheckScheduleTest, KnowsAfterARestartWhatWasBefore) {
   news_.clear();
   PassAndAnswer(kMostJitter);
   EXPECT_EQ(ValueText(Entries()[0].changes_words()), "");
-  EXPECT_THAT(news_, IsEmpty()) << "it was told";
+  EXPECT_THAT(news_, IsEmpty()) << "it was sent";
 }
 
-TEST_F(CheckScheduleTest, ToldJustBeforeARestartIsToldAgain) {
+TEST_F(CheckScheduleTest, SentJustBeforeARestartIsSentAgain) {
   PassAndAnswer(kMostJitter);
   BreakBacklog();
   PassAndAnswer(absl::Minutes(10));
@@ -341,7 +343,7 @@ TEST_F(CheckScheduleTest, ToldJustBeforeARestartIsToldAgain) {
   EXPECT_THAT(news_, ElementsAre("PASS FAIL", "UNKNOWN FAIL"));
 }
 
-TEST_F(CheckScheduleTest, NamesWhatWasToldAfterARestartWithoutOtherNews) {
+TEST_F(CheckScheduleTest, NamesTheSentVerdictAfterARestart) {
   PassAndAnswer(kMostJitter);
   Restart();
   BreakBacklog();
@@ -349,7 +351,7 @@ TEST_F(CheckScheduleTest, NamesWhatWasToldAfterARestartWithoutOtherNews) {
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
-TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
+TEST_F(CheckScheduleTest, SecondRoundIsSentAfterARestart) {
   for (const bool has_before : {true, false}) {
     history_ = OpenStore(NewStateFolder());
     BreakLink(false);
@@ -363,31 +365,31 @@ TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
     link_->Take();
     Restart();
     PassAndAnswer(kMostJitter);
-    PassAndAnswer(kSecondLook);
+    PassAndAnswer(kSecondRound);
     EXPECT_THAT(news_, ElementsAre("PASS FAIL")) << has_before;
-    // News from an hour ago is not sent again, whatever the looks were.
+    // News from an hour ago is not sent again, whatever the rounds were.
     news_.clear();
     scheduler_.Advance(absl::Hours(1));
     link_->Take();
     Restart();
-    for (int i = 0; i < 4; ++i) PassAndAnswer(kSecondLook);
+    for (int i = 0; i < 4; ++i) PassAndAnswer(kSecondRound);
     EXPECT_THAT(news_, IsEmpty()) << has_before;
   }
 }
 
-TEST_F(CheckScheduleTest, ASecondLookJustBeforeARestartIsToldAgain) {
+TEST_F(CheckScheduleTest, SecondRoundJustBeforeARestartIsSentAgain) {
   PassAndAnswer(kMostJitter);
   BreakLink();
   PassAndAnswer(absl::Minutes(10));
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
   Restart();
   PassAndAnswer(kMostJitter);
-  PassAndAnswer(kSecondLook);
+  PassAndAnswer(kSecondRound);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL", "UNKNOWN FAIL"));
 }
 
-TEST_F(CheckScheduleTest, WhatWasToldLongAgoStaysToldOfAQuietSchedule) {
+TEST_F(CheckScheduleTest, OldNewsOfAQuietScheduleIsNotSentAgain) {
   ReadSpec("schedule: [{name: links, every: 1m, only: link}]\n");
   PassAndAnswer(kMostJitter);
   BreakLink();
@@ -412,7 +414,7 @@ TEST_F(CheckScheduleTest, GoesOnWithoutAHistory) {
   EXPECT_EQ(now[0].changes().changes_size(), 1);
 }
 
-TEST_F(CheckScheduleTest, TellsWhatIsWrongNowAndWhenItLooksAgain) {
+TEST_F(CheckScheduleTest, ReportsWhatIsWrongNowAndTheNextRound) {
   auto now = schedule_->Now();
   ASSERT_THAT(now, SizeIs(1));
   EXPECT_FALSE(now[0].has_newest());

@@ -4,6 +4,7 @@
 #include "config/rules/catalogue.h"
 #include "daemon/controller/schedule/check_schedule.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -14,7 +15,7 @@ constexpr Verdicts kHostWrong = {FAIL, FAIL};
 
 class VerdictWatchTest : public testing::Test {
  protected:
-  // The result of a look `after` so long since the last one.
+  // The result of a round `after` so long since the last one.
   News See(const Verdicts& seen, absl::Duration after = absl::Minutes(1)) {
     now_ += after;
     return watch_.See(seen, now_, now_);
@@ -26,100 +27,100 @@ class VerdictWatchTest : public testing::Test {
 
 TEST_F(VerdictWatchTest, PassIsNoNewsAtFirst) {
   EXPECT_EQ(See(kGood), News::kNone);
-  EXPECT_EQ(watch_.told(), PASS);
+  EXPECT_EQ(watch_.sent(), PASS);
 }
 
-TEST_F(VerdictWatchTest, WhatIsNotTheNetworksIsToldAtOnceAndOnce) {
+TEST_F(VerdictWatchTest, FailureOutsideTheNetworkIsSentAtOnceAndOnce) {
   EXPECT_EQ(See(kHostWrong), News::kTell);
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
   EXPECT_EQ(See(kHostWrong), News::kNone);
   EXPECT_EQ(See(kGood), News::kTell);
-  EXPECT_EQ(watch_.told(), PASS);
+  EXPECT_EQ(watch_.sent(), PASS);
 }
 
-TEST_F(VerdictWatchTest, NetworkAloneIsToldWhenItWasSeenTwice) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
-  EXPECT_EQ(watch_.told(), PASS);
+TEST_F(VerdictWatchTest, NetworkFailureAloneIsSentOnTheSecondRound) {
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
+  EXPECT_EQ(watch_.sent(), PASS);
   EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin), News::kTell);
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
   // A fix, too.
-  EXPECT_EQ(See(kGood), News::kLookAgain);
+  EXPECT_EQ(See(kGood), News::kCheckAgain);
   EXPECT_EQ(See(kGood), News::kTell);
 }
 
 TEST_F(VerdictWatchTest, SecondSightThatComesTooLateIsAFirstOne) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin + absl::Seconds(1)),
-            News::kLookAgain);
+            News::kCheckAgain);
   EXPECT_EQ(See(kLinkDown), News::kTell);
 }
 
-TEST_F(VerdictWatchTest, AThirdSightInARowIsToldHoweverLateItIs) {
+TEST_F(VerdictWatchTest, ThirdFailureInARowIsSentHoweverLateItIs) {
   const absl::Duration late = kSeenTwiceWithin + absl::Minutes(1);
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
-  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kCheckAgain);
   EXPECT_EQ(See(kGood, late), News::kNone) << "begins anew";
-  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
-  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kCheckAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kCheckAgain);
   EXPECT_EQ(See(kLinkDown, late), News::kTell);
   // A fix, too.
-  EXPECT_EQ(See(kGood, late), News::kLookAgain);
-  EXPECT_EQ(See(kGood, late), News::kLookAgain);
+  EXPECT_EQ(See(kGood, late), News::kCheckAgain);
+  EXPECT_EQ(See(kGood, late), News::kCheckAgain);
   EXPECT_EQ(See(kGood, late), News::kTell);
 }
 
-TEST_F(VerdictWatchTest, LongLooksAreComparedFromEndToBeginning) {
+TEST_F(VerdictWatchTest, LongRoundsAreComparedFromEndToBeginning) {
   EXPECT_EQ(watch_.See(kLinkDown, now_, now_ + absl::Hours(1)),
-            News::kLookAgain);
+            News::kCheckAgain);
   EXPECT_EQ(watch_.See(kLinkDown, now_ + absl::Hours(1) + absl::Minutes(2),
                        now_ + absl::Hours(2)),
             News::kTell);
 }
 
-TEST_F(VerdictWatchTest, WhatFlapsIsToldOnce) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+TEST_F(VerdictWatchTest, FlappingFailureIsSentOnce) {
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kLinkDown), News::kTell);
-  // An occasional good look is not a fix.
+  // An occasional good round is not a fix.
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(See(kGood), News::kLookAgain);
+    EXPECT_EQ(See(kGood), News::kCheckAgain);
     EXPECT_EQ(See(kLinkDown), News::kNone);
   }
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
 }
 
-TEST_F(VerdictWatchTest, AShortFaultIsNeverTold) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+TEST_F(VerdictWatchTest, ShortFaultIsNeverSent) {
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kGood, absl::Minutes(10)), News::kNone);
 }
 
 TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
-  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kCheckAgain);
   EXPECT_EQ(See(kHostWrong), News::kTell);
 }
 
 class ReportWatchTest : public testing::Test {
  protected:
-  // A look a minute after the last one: "again", or news such as "link a,b".
+  // A round a minute after the last one: "again", or news such as "link a,b".
   std::string See(const Failures& failing, const Failures& unjudged = {}) {
     now_ += absl::Minutes(1);
-    ScheduleLook look = {{PASS, PASS}, failing, unjudged, now_, now_};
+    CheckRound round = {{PASS, PASS}, failing, unjudged, now_, now_};
     for (const auto& [rule, host] : failing) {
-      look.verdicts.all = FAIL;
+      round.verdicts.all = FAIL;
       if (!absl::c_linear_search(NetworkRules(), rule)) {
-        look.verdicts.without_network = FAIL;
+        round.verdicts.without_network = FAIL;
       }
     }
     NewFailures started;
-    const News news = watch_.See(look, &started);
-    if (news == News::kLookAgain) return "again";
-    std::string told;
+    const News news = watch_.See(round, &started);
+    if (news == News::kCheckAgain) return "again";
+    std::string sent;
     for (const auto& [rule, hosts] : started) {
-      absl::StrAppend(&told, told.empty() ? "" : "; ", rule, " ",
+      absl::StrAppend(&sent, sent.empty() ? "" : "; ", rule, " ",
                       absl::StrJoin(hosts, ","));
     }
-    return told;
+    return sent;
   }
 
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
@@ -128,14 +129,14 @@ class ReportWatchTest : public testing::Test {
 
 constexpr char kMtu[] = "mtu";
 
-TEST_F(ReportWatchTest, EachRuleAndHostThatStartsToFailIsToldOnce) {
+TEST_F(ReportWatchTest, EachNewFailureOfARuleAndHostIsSentOnce) {
   EXPECT_EQ(See({{kMtu, "a"}}), "mtu a");
   EXPECT_EQ(See({{kMtu, "a"}}), "");
   EXPECT_EQ(See({{kMtu, "a"}, {kMtu, "b"}, {kMtu, "c"}}), "mtu b,c");
   EXPECT_EQ(See({{kMtu, "a"}, {"drift", "a"}, {"topology", ""}}),
             "drift a; topology ");
   EXPECT_EQ(See({{kMtu, "a"}, {"drift", "a"}, {"topology", ""}}), "");
-  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(watch_.sent(), FAIL);
 }
 
 TEST_F(ReportWatchTest, TheNetworksFailuresAreSeenTwice) {
@@ -169,7 +170,7 @@ TEST_F(ReportWatchTest, WhatIsNotJudgedIsNotFixed) {
   EXPECT_EQ(See({{kMtu, "a"}, {kMtu, "b"}}), "");
 }
 
-TEST(LookOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
+TEST(RoundOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
   Report report;
   const auto add = [&report](const char* rule, State state, const char* host) {
     RuleResult* const result = report.add_rules();
@@ -186,11 +187,11 @@ TEST(LookOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
   add("optics", UNKNOWN, "c");
   add("topology", FAIL, "");
   add("drift", FAIL, "d")->mutable_waiver()->set_rule("drift");
-  const ScheduleLook look = LookOf(report, {}, {});
+  const CheckRound round = RoundOf(report, {}, {});
   EXPECT_EQ(
-      look.failing,
+      round.failing,
       (Failures{{"host-identity", "a"}, {"link", "b"}, {"topology", ""}}));
-  EXPECT_EQ(look.unjudged, (Failures{{"", "a"}, {"optics", "c"}}));
+  EXPECT_EQ(round.unjudged, (Failures{{"", "a"}, {"optics", "c"}}));
 }
 
 TEST(VerdictsOfTest, LeavesOutWhatTheNetworkSays) {
@@ -217,14 +218,10 @@ TEST(NetworkRulesTest, AreRules) {
 }
 
 TEST(VerdictsOfTest, CountsWhatIsWaivedAsAPass) {
-  Report report;
-  report.set_verdict(WARN);
-  RuleResult* const link = report.add_rules();
-  link->set_rule("link");
-  link->set_state(WARN);
-  Finding* const waived = link->add_findings();
-  waived->set_state(WARN);
-  waived->mutable_waiver()->set_rule("link");
+  auto report = FromText<Report>(
+      "verdict: WARN rules {rule: 'link' state: WARN "
+      "findings {state: WARN waiver {rule: 'link'}}}");
+  RuleResult* const link = report.mutable_rules(0);
   EXPECT_EQ(VerdictsOf(report).all, PASS);
   link->set_state(FAIL);
   report.set_verdict(FAIL);

@@ -22,7 +22,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/hosts/user_calls.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/trust/enrolment_process.h"
 
 namespace clusterd {
@@ -140,8 +140,8 @@ class EnrolmentListener::Keeper {
     const auto socket = std::make_shared<const OwnedFd>(ends[0]);
     setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &kSendPatience,
                sizeof(kSendPatience));
-    const int room = kMaxAnswerBytes;
-    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+    const int most = kMaxAnswerBytes;
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
     pid_t pid;
     {
       const OwnedFd theirs(ends[1]);
@@ -165,10 +165,10 @@ class EnrolmentListener::Keeper {
   }
 
   EnrolmentStart StartPacket() const {
-    const EnrolmentService& desk = *listener_.desk_;
+    const EnrolmentService& service = *listener_.service_;
     EnrolmentStart start;
-    start.mutable_roots()->set_cluster(desk.cluster());
-    start.mutable_roots()->set_roots_pem(desk.authority().roots_pem());
+    start.mutable_roots()->set_cluster(service.cluster());
+    start.mutable_roots()->set_roots_pem(service.authority().roots_pem());
     const TlsFiles& tls = listener_.options_.tls;
     start.set_ca(tls.ca);
     start.set_certificate(tls.certificate);
@@ -197,9 +197,9 @@ class EnrolmentListener::Keeper {
       return Answer(*socket, id, may);
     }
     const bool is_taken =
-        listener_.joins_.TryRun([desk = listener_.desk_, socket, id, peer,
+        listener_.joins_.TryRun([service = listener_.service_, socket, id, peer,
                                  join = std::move(*question.mutable_join())] {
-          Answer(*socket, id, desk->Join(join, peer));
+          Answer(*socket, id, service->Join(join, peer));
         });
     if (!is_taken) Answer(*socket, id, TooMuchToDo());
   }
@@ -213,10 +213,10 @@ class EnrolmentListener::Keeper {
   std::thread thread_;  // Last: uses the rest.
 };
 
-EnrolmentListener::EnrolmentListener(Options options, EnrolmentService* desk,
+EnrolmentListener::EnrolmentListener(Options options, EnrolmentService* service,
                                      const ControllerParts& parts)
     : options_(std::move(options)),
-      desk_(desk),
+      service_(service),
       parts_(parts),
       joins_(/*threads=*/1, kMaxJoinsUnderWay),
       listen_(options_.listen) {}
@@ -227,25 +227,25 @@ EnrolmentListener::~EnrolmentListener() {
   CloseLocked();
 }
 
-void EnrolmentListener::Look() {
+void EnrolmentListener::Poll() {
   gate_.RunSoon(parts_.pool, parts_.scheduler, [this] {
     const absl::Status status = Update();
     absl::MutexLock lock(&mutex_);
     const std::string trouble(status.message());
-    if (!trouble.empty() && trouble != told_) parts_.log->Error(trouble);
-    told_ = trouble;
+    if (!trouble.empty() && trouble != reported_) parts_.log->Error(trouble);
+    reported_ = trouble;
   });
-  parts_.scheduler->RunAfter(options_.interval, gate_.Wrap([this] { Look(); }));
+  parts_.scheduler->RunAfter(options_.interval, gate_.Wrap([this] { Poll(); }));
 }
 
 absl::Status EnrolmentListener::Update() {
   absl::MutexLock lock(&mutex_);
   // Hold the lock: an older check must not undo a newer one.
-  const bool wanted = desk_->ShouldListen();
+  const bool wanted = service_->ShouldListen();
   if (wanted && keeper_ == nullptr) return OpenLocked();
   if (!wanted && keeper_ != nullptr) {
     CloseLocked();
-    parts_.log->Notice("closed to hosts that join: no token lives");
+    parts_.log->Notice("closed to hosts that join: no token is valid");
   }
   return absl::OkStatus();
 }

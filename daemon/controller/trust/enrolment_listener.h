@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/admission/connection_acceptor.h"
-#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/join_token.h"
 #include "daemon/process/callback_gate.h"
@@ -47,12 +47,12 @@ class EnrolmentListener {
   };
 
   // Uses these parts: scheduler, pool, log and audit. All must outlive it.
-  EnrolmentListener(Options options, EnrolmentService* desk,
+  EnrolmentListener(Options options, EnrolmentService* service,
                     const ControllerParts& parts);
   ~EnrolmentListener();
 
   // Checks now, and then once every interval.
-  void Start() { Look(); }
+  void Start() { Poll(); }
   // Opens or closes as the service requires. Unavailable if it cannot listen;
   // also the errors of ReadTlsFiles. Closing leaves open joins unanswered.
   absl::Status Update() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -68,10 +68,10 @@ class EnrolmentListener {
 
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Look();
+  void Poll();
 
   const Options options_;
-  EnrolmentService* const desk_;
+  EnrolmentService* const service_;
   const ControllerParts parts_;
   const CallbackGate gate_;
   JoinLimits limits_;
@@ -80,7 +80,7 @@ class EnrolmentListener {
   mutable absl::Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);
   int port_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::string told_ ABSL_GUARDED_BY(mutex_);  // The last error.
+  std::string reported_ ABSL_GUARDED_BY(mutex_);  // The last error.
   std::unique_ptr<ConnectionAcceptor> bound_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Keeper> keeper_ ABSL_GUARDED_BY(mutex_);
 };

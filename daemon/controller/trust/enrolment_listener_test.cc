@@ -83,8 +83,8 @@ class EnrolmentListenerTest : public testing::Test {
     authority_ =
         CertificateAuthority::Open(MakeCaDir(*root_), absl::Now()).value();
     store_ = TrustStore::Open(folder_).value();
-    desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
-                                               store_.get(), kDefaultLeafLife);
+    service_ = std::make_unique<EnrolmentService>(
+        parts_, authority_.get(), store_.get(), kDefaultLeafLife);
     const TlsPem own = root_->Issue({"spiffe://demo/controller"});
     options_.listen = "127.0.0.1:0";
     options_.program = std::filesystem::current_path() /
@@ -98,12 +98,12 @@ class EnrolmentListenerTest : public testing::Test {
 
   void MakeListener() {
     listener_ =
-        std::make_unique<EnrolmentListener>(options_, desk_.get(), parts_);
+        std::make_unique<EnrolmentListener>(options_, service_.get(), parts_);
   }
   std::string MakeToken() {
     CreateTokenRequest request;
     request.set_ttl_ms(600'000);
-    return desk_->CreateToken(request, kMaker).value().entry().id();
+    return service_->CreateToken(request, kMaker).value().entry().id();
   }
   // Records a certificate that ended a day ago.
   void PutEnded(const std::string& host) {
@@ -150,7 +150,7 @@ class EnrolmentListenerTest : public testing::Test {
   std::unique_ptr<IdentityGate> gate_;
   std::unique_ptr<CertificateAuthority> authority_;
   std::unique_ptr<TrustStore> store_;
-  std::unique_ptr<EnrolmentService> desk_;
+  std::unique_ptr<EnrolmentService> service_;
   EnrolmentListener::Options options_;
   std::unique_ptr<EnrolmentListener> listener_;
 };
@@ -187,7 +187,7 @@ TEST_F(EnrolmentListenerTest, NothingIsLeftOfItWhenItCloses) {
   ASSERT_TRUE(listener_->Update().ok());
   const pid_t process = WaitForProcess(0);
   ASSERT_TRUE(AskForRoots().ok());
-  ASSERT_TRUE(desk_->RevokeToken(token).ok());
+  ASSERT_TRUE(service_->RevokeToken(token).ok());
   ASSERT_TRUE(listener_->Update().ok());
   EXPECT_FALSE(listener_->is_open());
   EXPECT_FALSE(ListensOn(listener_->port()));
@@ -253,20 +253,20 @@ TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
   EXPECT_EQ(environment.peek(), EOF);
 }
 
-// Another thread updates all the time, as Look does now and then.
-TEST_F(EnrolmentListenerTest, LookOfBeforeTheTokenDoesNotCloseThePort) {
+// Another thread updates all the time, as Poll does now and then.
+TEST_F(EnrolmentListenerTest, OldUpdateDoesNotCloseThePort) {
   MakeListener();
   std::atomic<bool> stop{false};
-  std::thread looker([&] {
+  std::thread updater([&] {
     while (!stop) listener_->Update().IgnoreError();
   });
   for (int i = 0; i < 20; ++i) {
     const std::string id = MakeToken();
     EXPECT_TRUE(!listener_->Update().ok() || listener_->is_open()) << i;
-    ASSERT_TRUE(desk_->RevokeToken(id).ok());
+    ASSERT_TRUE(service_->RevokeToken(id).ok());
   }
   stop = true;
-  looker.join();
+  updater.join();
 }
 
 TEST_F(EnrolmentListenerTest, ConnectionsEndAfterAWhile) {

@@ -18,7 +18,7 @@
 #include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/hosts/user_calls.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"

@@ -7,10 +7,10 @@
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/trust/join_token.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
@@ -21,29 +21,29 @@ namespace {
 // The only call that a controller without a CA answers.
 constexpr char kListCertificates[] = "ListCertificates";
 
-absl::Status NoDesk(absl::string_view call) {
+absl::Status NoAuthority(absl::string_view call) {
   return PreconditionWords("msg-trust-no-ca", call);
 }
 
-class DeskService final : public TrustService {
+class TrustCalls final : public TrustService {
  public:
-  DeskService(const ControllerParts& parts, TlsFiles tls,
-              EnrolmentService* desk, EnrolmentListener* listener)
+  TrustCalls(const ControllerParts& parts, TlsFiles tls,
+             EnrolmentService* service, EnrolmentListener* listener)
       : parts_(parts),
         tls_(std::move(tls)),
-        desk_(desk),
+        service_(service),
         listener_(listener),
         calls_("Trust", parts_, [this](absl::string_view call) {
-          return desk_ != nullptr || call == kListCertificates
+          return service_ != nullptr || call == kListCertificates
                      ? absl::OkStatus()
-                     : NoDesk(call);
+                     : NoAuthority(call);
         }) {
-    if (desk == nullptr) return;
+    if (service == nullptr) return;
     AdmitEndedCertificates(
-        [desk](const std::string& pem) { return desk->IsKeyOnRecord(pem); });
+        [service](const auto& pem) { return service->IsKeyOnRecord(pem); });
   }
-  ~DeskService() override {
-    if (desk_ != nullptr) AdmitEndedCertificates(nullptr);
+  ~TrustCalls() override {
+    if (service_ != nullptr) AdmitEndedCertificates(nullptr);
   }
 
  private:
@@ -53,11 +53,11 @@ class DeskService final : public TrustService {
   absl::StatusOr<CreateTokenResponse> MakeToken(
       const CreateTokenRequest& request, const SpiffeId& creator) {
     ASSIGN_OR_RETURN(CreateTokenResponse response,
-                     desk_->CreateToken(request, creator));
+                     service_->CreateToken(request, creator));
     const absl::Status open = listener_->Update();
     if (!open.ok()) {
       // Without the port, a token is useless.
-      desk_->RevokeToken(response.entry().id()).status().IgnoreError();
+      service_->RevokeToken(response.entry().id()).status().IgnoreError();
       return open;
     }
     response.set_enrol_port(static_cast<uint32_t>(listener_->port()));
@@ -68,7 +68,8 @@ class DeskService final : public TrustService {
   Unary* CreateToken(Context* context, const CreateTokenRequest* request,
                      CreateTokenResponse* response) override {
     return calls_.AnswerAudited(context, "CreateToken", *request,
-                                request->hosts(), &slots_, response,
+                                request->hosts(), CallClass::kCertificates,
+                                response,
                                 [this, request](const SpiffeId& user) {
                                   return MakeToken(*request, user);
                                 });
@@ -77,11 +78,12 @@ class DeskService final : public TrustService {
   Unary* RevokeToken(Context* context, const RevokeTokenRequest* request,
                      RevokeTokenResponse* response) override {
     return calls_.AnswerAudited(
-        context, "RevokeToken", *request, request->id(), &slots_, response,
+        context, "RevokeToken", *request, request->id(),
+        CallClass::kCertificates, response,
         [this,
          request](const SpiffeId&) -> absl::StatusOr<RevokeTokenResponse> {
           ASSIGN_OR_RETURN(RevokeTokenResponse revoked,
-                           desk_->RevokeToken(request->id()));
+                           service_->RevokeToken(request->id()));
           RETURN_IF_ERROR(listener_->Update());
           return revoked;
         });
@@ -91,9 +93,10 @@ class DeskService final : public TrustService {
                 ApproveHostResponse* response, bool approves) {
     return calls_.AnswerAudited(
         context, approves ? "ApproveHost" : "RefuseHost", *request,
-        absl::StrCat(request->name(), " ", request->key()), &slots_, response,
+        absl::StrCat(request->name(), " ", request->key()),
+        CallClass::kCertificates, response,
         [this, request, approves](const SpiffeId&) {
-          return desk_->Decide(request->name(), request->key(), approves);
+          return service_->Decide(request->name(), request->key(), approves);
         });
   }
 
@@ -110,17 +113,17 @@ class DeskService final : public TrustService {
   Unary* ResetHost(Context* context, const ResetHostRequest* request,
                    ResetHostResponse* response) override {
     return calls_.AnswerAudited(
-        context, "ResetHost", *request, request->name(), &slots_, response,
-        [this, request](const SpiffeId&) {
-          return desk_->Reset(request->name(), request->key());
+        context, "ResetHost", *request, request->name(),
+        CallClass::kCertificates, response, [this, request](const SpiffeId&) {
+          return service_->Reset(request->name(), request->key());
         });
   }
 
   Unary* ListTokens(Context* context, const ListTokensRequest* request,
                     ListTokensResponse* response) override {
     return calls_.Answer(
-        context, "ListTokens", *request, &slots_, response,
-        [this](const SpiffeId&) { return desk_->ListTokens(); });
+        context, "ListTokens", *request, CallClass::kCertificates, response,
+        [this](const SpiffeId&) { return service_->ListTokens(); });
   }
 
   ListCertificatesResponse AttachedCertificates() const {
@@ -149,21 +152,21 @@ class DeskService final : public TrustService {
         CertificateEnds(ReadRegularFile(tls_.certificate).value_or(""));
     add("controller",
         ends.empty() ? absl::UnixEpoch() : ends.front().not_after);
-    if (desk_ != nullptr)
-      add("intermediate CA", desk_->authority().not_after());
+    if (service_ != nullptr)
+      add("intermediate CA", service_->authority().not_after());
   }
 
   Unary* ListCertificates(Context* context,
                           const ListCertificatesRequest* request,
                           ListCertificatesResponse* response) override {
-    return calls_.Answer(context, kListCertificates, *request, &slots_,
-                         response, [this](const SpiffeId&) {
-                           ListCertificatesResponse list =
-                               desk_ == nullptr ? AttachedCertificates()
-                                                : desk_->ListCertificates();
-                           AddOwn(&list);
-                           return list;
-                         });
+    return calls_.Answer(
+        context, kListCertificates, *request, CallClass::kCertificates,
+        response, [this](const SpiffeId&) {
+          auto list = service_ == nullptr ? AttachedCertificates()
+                                          : service_->ListCertificates();
+          AddOwn(&list);
+          return list;
+        });
   }
 
   Unary* RenewLate(Context* context, const RenewLateRequest* request,
@@ -172,7 +175,7 @@ class DeskService final : public TrustService {
     const absl::StatusOr<SpiffeId> host =
         parts_.gate->AdmitEnded(*shown, IdentityKind::kHost);
     absl::Status may = host.status();
-    if (may.ok() && desk_ == nullptr) may = NoDesk("RenewLate");
+    if (may.ok() && service_ == nullptr) may = NoAuthority("RenewLate");
     if (may.ok()) {
       may = late_renewals_.Take(absl::StrCat(host->name, ":"),
                                 parts_.scheduler->Now());
@@ -184,9 +187,9 @@ class DeskService final : public TrustService {
     auto* const reactor = context->DefaultReactor();
     AnswerOnPool<Enrolled>(
         parts_.pool, WorkerPool::Place::kInTurn, response,
-        [desk = desk_, host = host->name, pem = ShownCertificate(*shown),
+        [service = service_, host = host->name, pem = ShownCertificate(*shown),
          request, peer = context->peer()] {
-          return desk->RenewLate(host, pem, *request, peer);
+          return service->RenewLate(host, pem, *request, peer);
         },
         [reactor](const absl::Status& status) {
           reactor->Finish(ToGrpcStatus(status));
@@ -196,20 +199,19 @@ class DeskService final : public TrustService {
 
   const ControllerParts parts_;
   const TlsFiles tls_;
-  EnrolmentService* const desk_;
+  EnrolmentService* const service_;
   EnrolmentListener* const listener_;
   const UserCalls calls_;
   JoinLimits late_renewals_;  // By host.
-  Slots slots_{"calls about certificates are under way", 32, 4};
 };
 
 }  // namespace
 
 std::unique_ptr<TrustService> TrustService::Make(const ControllerParts& parts,
                                                  TlsFiles tls,
-                                                 EnrolmentService* desk,
+                                                 EnrolmentService* service,
                                                  EnrolmentListener* listener) {
-  return std::make_unique<DeskService>(parts, std::move(tls), desk, listener);
+  return std::make_unique<TrustCalls>(parts, std::move(tls), service, listener);
 }
 
 }  // namespace clusterd

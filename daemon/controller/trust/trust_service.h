@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "config/identity/tls_credentials.h"
-#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "daemon/controller/trust/enrolment_service.h"
 #include "proto/trust.grpc.pb.h"
@@ -24,12 +24,12 @@ namespace clusterd {
 // for a host that asks more often than JoinLimits.
 class TrustService : public Trust::CallbackService {
  public:
-  // All must outlive it and its server. `tls`: the controller's. Desk and
-  // listener: both or none. While one with a desk lives, at most one in a
+  // All must outlive it and its server. `tls`: the controller's. Service and
+  // listener: both or none. While one with a service lives, at most one in a
   // process, TLS admits ended certificates that are on record there.
   static std::unique_ptr<TrustService> Make(const ControllerParts& parts,
                                             TlsFiles tls,
-                                            EnrolmentService* desk,
+                                            EnrolmentService* service,
                                             EnrolmentListener* listener);
   // The port that the creator of a token is given, once it is known.
   void set_main_port(int port) { main_port_ = port; }

@@ -6,21 +6,19 @@
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
 #include "config/words/message.h"
-#include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxRunningTold = 10;
+constexpr size_t kShownRunning = 10;
 constexpr int kWhoGroups = 2;
 constexpr int kWhoColumns = 60;
 
 void CutSubjects(Subjects* subjects) {
-  if (subjects->size() <= kMaxSubjectsTold) return;
-  subjects->DeleteSubrange(kMaxSubjectsTold,
-                           subjects->size() - kMaxSubjectsTold);
+  if (subjects->size() <= kShownSubjects) return;
+  subjects->DeleteSubrange(kShownSubjects, subjects->size() - kShownSubjects);
 }
 
 RuleResult WrongRule(const FindingBlock& block) {
@@ -30,20 +28,20 @@ RuleResult WrongRule(const FindingBlock& block) {
   Subjects who;
   for (const Finding* finding : block.findings) {
     who.MergeFrom(finding->subjects());
-    if (rule.findings_size() == kMaxFindingsTold) continue;
-    Finding& told = *rule.add_findings();
-    told = *finding;
+    if (rule.findings_size() == kShownFindings) continue;
+    Finding& shown = *rule.add_findings();
+    shown = *finding;
     // No count if the rule has a single finding: the summary has all subjects.
-    if (told.subjects_size() > kMaxSubjectsTold && block.findings.size() > 1) {
-      FindingValue& all = *told.add_values();
+    if (shown.subjects_size() > kShownSubjects && block.findings.size() > 1) {
+      FindingValue& all = *shown.add_values();
       all.set_name(kAllSubjects);
-      all.set_number(told.subjects_size());
+      all.set_number(shown.subjects_size());
     }
-    CutSubjects(told.mutable_subjects());
+    CutSubjects(shown.mutable_subjects());
   }
   std::vector<FindingValue> seen = {
       SubjectsValue(who, kWhoGroups, kWhoColumns)};
-  if (block.findings.size() > kMaxFindingsTold) {
+  if (block.findings.size() > kShownFindings) {
     seen.push_back(Counted(block.findings.size(), "finding"));
   }
   *rule.mutable_seen() = Listed(seen, seen.size());
@@ -53,9 +51,9 @@ RuleResult WrongRule(const FindingBlock& block) {
 
 ReportDiff CutDiff(const ReportDiff& whole) {
   ReportDiff diff = whole;
-  const int more = diff.changes_size() - kMaxWrongTold;
+  const int more = diff.changes_size() - kShownWrong;
   if (more > 0) {
-    diff.mutable_changes()->DeleteSubrange(kMaxWrongTold, more);
+    diff.mutable_changes()->DeleteSubrange(kShownWrong, more);
     AddNote(Counted(static_cast<size_t>(more), "more change"), &diff);
   }
   for (ReportDiff::Change& change : *diff.mutable_changes()) {
@@ -63,10 +61,10 @@ ReportDiff CutDiff(const ReportDiff& whole) {
   }
   for (auto* hosts :
        {diff.mutable_hosts_added(), diff.mutable_hosts_removed()}) {
-    if (hosts->size() <= kMaxSubjectsTold) continue;
-    const size_t rest = hosts->size() - kMaxSubjectsTold;
+    if (hosts->size() <= kShownSubjects) continue;
+    const size_t rest = hosts->size() - kShownSubjects;
     AddNote(Worded("history-hosts-changed", Counted(rest, "more host")), &diff);
-    hosts->DeleteSubrange(kMaxSubjectsTold, hosts->size() - kMaxSubjectsTold);
+    hosts->DeleteSubrange(kShownSubjects, hosts->size() - kShownSubjects);
   }
   return diff;
 }
@@ -101,13 +99,13 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   if (changes != nullptr) *now.mutable_changes() = CutDiff(*changes);
   const FindingOverview overview = ArrangeFindings(newest);
   const auto& blocks = overview.blocks;
-  const size_t told =
-      std::min(blocks.size(), static_cast<size_t>(kMaxWrongTold));
+  const size_t shown =
+      std::min(blocks.size(), static_cast<size_t>(kShownWrong));
   // The worst are last.
-  for (size_t i = 0; i < told; ++i) {
+  for (size_t i = 0; i < shown; ++i) {
     *now.add_wrong() = WrongRule(blocks[blocks.size() - 1 - i]);
   }
-  now.set_more_wrong(static_cast<uint32_t>(blocks.size() - told));
+  now.set_more_wrong(static_cast<uint32_t>(blocks.size() - shown));
   return now;
 }
 
@@ -115,10 +113,10 @@ std::vector<FindingValue> RunningWords(
     const std::vector<RunningCheck>& checks) {
   std::vector<FindingValue> texts;
   for (const RunningCheck& check : checks) {
-    if (texts.size() == kMaxRunningTold) {
+    if (texts.size() == kShownRunning) {
       texts.push_back(
           Worded("hub-more-checks",
-                 Counted(checks.size() - kMaxRunningTold, "more check")));
+                 Counted(checks.size() - kShownRunning, "more check")));
       break;
     }
     texts.push_back(Worded("hub-check-of", check.order->run_id,
@@ -148,7 +146,7 @@ ClusterWatch::WatcherId ClusterWatch::NewWatcher() {
 
 void ClusterWatch::Join(WatcherId id, Watcher watcher) {
   std::function<void()> tell = [] {};
-  bool look = false;
+  bool starts = false;
   {
     absl::MutexLock lock(&mutex_);
     if (stopped_) {
@@ -158,12 +156,12 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
     } else {
       if (now_ != nullptr) tell = watcher.on_change;
       watchers_[id] = std::move(watcher);
-      look = now_ == nullptr && !looks_;
-      looks_ |= look;
+      starts = now_ == nullptr && !in_round_;
+      in_round_ |= starts;
     }
   }
   tell();
-  if (look) LookSoon();
+  if (starts) RunRoundSoon();
 }
 
 void ClusterWatch::Leave(WatcherId id) {
@@ -178,8 +176,8 @@ std::shared_ptr<const ClusterNow> ClusterWatch::now() const {
   return now_;
 }
 
-void ClusterWatch::LookSoon() {
-  gate_.RunSoon(pool_, scheduler_, [this] { Look(); });
+void ClusterWatch::RunRoundSoon() {
+  gate_.RunSoon(pool_, scheduler_, [this] { RunRound(); });
 }
 
 ClusterNow ClusterWatch::Observe() const {
@@ -200,16 +198,16 @@ ClusterNow ClusterWatch::Observe() const {
   return now;
 }
 
-void ClusterWatch::Look() {
+void ClusterWatch::RunRound() {
   auto now = std::make_shared<ClusterNow>(Observe());
   std::string bytes = now->SerializeAsString();
   now->set_at_ms(absl::ToUnixMillis(scheduler_->Now()));
   std::vector<std::function<void()>> tell;
-  uint64_t looks;
+  uint64_t round;
   {
     absl::MutexLock lock(&mutex_);
-    looks_ = false;
-    looks = ++all_looks_;
+    in_round_ = false;
+    round = ++rounds_;
     if (watchers_.empty()) return;
     if (now_ == nullptr || bytes != bytes_) {
       now_ = std::move(now);
@@ -220,14 +218,14 @@ void ClusterWatch::Look() {
     }
   }
   for (const auto& each : tell) each();
-  scheduler_->RunAfter(kInterval, gate_.Wrap([this, looks] {
+  scheduler_->RunAfter(kInterval, gate_.Wrap([this, round] {
     {
       absl::MutexLock lock(&mutex_);
       // A watcher that joined meanwhile may have started reading sooner.
-      if (looks != all_looks_ || looks_ || watchers_.empty()) return;
-      looks_ = true;
+      if (round != rounds_ || in_round_ || watchers_.empty()) return;
+      in_round_ = true;
     }
-    LookSoon();
+    RunRoundSoon();
   }));
 }
 

@@ -27,9 +27,9 @@
 namespace clusterd {
 
 // How much of a check watchers get: a few kilobytes for any cluster.
-inline constexpr int kMaxWrongTold = 20;     // Rules, and changes.
-inline constexpr int kMaxFindingsTold = 3;   // For a rule.
-inline constexpr int kMaxSubjectsTold = 20;  // For a finding or change.
+inline constexpr int kShownWrong = 20;     // Rules, and changes.
+inline constexpr int kShownFindings = 3;   // For a rule.
+inline constexpr int kShownSubjects = 20;  // For a finding or change.
 
 // Without name and next_at_ms. `wrong` omits rules whose findings another rule
 // explains; its `summary` names all subjects, even if some are cut. A note
@@ -103,8 +103,8 @@ class ClusterWatch {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void LookSoon();
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  void RunRoundSoon();
+  void RunRound() ABSL_LOCKS_EXCLUDED(mutex_);
   ClusterNow Observe() const;
 
   const std::string cluster_;
@@ -117,8 +117,8 @@ class ClusterWatch {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   WatcherId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<WatcherId, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
-  bool looks_ ABSL_GUARDED_BY(mutex_) = false;  // Reading, or about to.
-  uint64_t all_looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool in_round_ ABSL_GUARDED_BY(mutex_) = false;  // Reading, or about to.
+  uint64_t rounds_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const ClusterNow> now_ ABSL_GUARDED_BY(mutex_);
   std::string bytes_ ABSL_GUARDED_BY(mutex_);  // now_ without its time.
 };

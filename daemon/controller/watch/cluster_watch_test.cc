@@ -28,7 +28,7 @@ class ClusterWatchTest : public testing::Test {
  protected:
   ClusterWatchTest()
       : watch_("demo", HostsAlone([this](ClusterNow* now) {
-                 ++looks_;
+                 ++rounds_;
                  now->set_hosts_attached(attached_);
                }),
                &scheduler_, &pool_) {}
@@ -39,7 +39,7 @@ class ClusterWatchTest : public testing::Test {
 
     ClusterWatch* watch = nullptr;
     ClusterWatch::WatcherId id = 0;
-    std::vector<uint32_t> told;
+    std::vector<uint32_t> seen;
     std::vector<absl::Status> stopped;
   };
   void Join(Reader* reader) {
@@ -47,7 +47,7 @@ class ClusterWatchTest : public testing::Test {
     reader->id = watch_.NewWatcher();
     watch_.Join(reader->id,
                 {[this, reader] {
-                   reader->told.push_back(watch_.now()->hosts_attached());
+                   reader->seen.push_back(watch_.now()->hosts_attached());
                  },
                  [reader](const absl::Status& why) {
                    reader->stopped.push_back(why);
@@ -62,68 +62,66 @@ class ClusterWatchTest : public testing::Test {
   ManualScheduler scheduler_;
   WorkerPool pool_{1, 8};
   std::atomic<uint32_t> attached_{1};
-  std::atomic<int> looks_{0};
+  std::atomic<int> rounds_{0};
   ClusterWatch watch_;
 };
 
 TEST_F(ClusterWatchTest, TellsAtOnceAndThenOnlyWhatHasChanged) {
   Reader ann;
   Join(&ann);
-  EXPECT_THAT(ann.told, ElementsAre(1));
+  EXPECT_THAT(ann.seen, ElementsAre(1));
   Pass(absl::Seconds(1));
   Pass(absl::Seconds(1));
-  EXPECT_EQ(looks_, 3);
-  EXPECT_THAT(ann.told, ElementsAre(1));
+  EXPECT_EQ(rounds_, 3);
+  EXPECT_THAT(ann.seen, ElementsAre(1));
   attached_ = 2;
   Pass(absl::Seconds(1));
-  EXPECT_THAT(ann.told, ElementsAre(1, 2));
+  EXPECT_THAT(ann.seen, ElementsAre(1, 2));
   EXPECT_EQ(watch_.now()->cluster(), "demo");
   EXPECT_EQ(watch_.now()->at_ms(), absl::ToUnixMillis(scheduler_.Now()));
 }
 
-TEST_F(ClusterWatchTest,
-       LooksOnceASecondHoweverOftenItChangesAndHoweverManyLook) {
+TEST_F(ClusterWatchTest, ReadsOnceASecondForAnyNumberOfChangesAndWatchers) {
   Reader readers[20];
   for (Reader& reader : readers) Join(&reader);
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(rounds_, 1);
   for (int i = 0; i < 10; ++i) {
     attached_ = 10 + i;
     Pass(absl::Milliseconds(99));
   }
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(rounds_, 1);
   Pass(absl::Milliseconds(10));
-  EXPECT_EQ(looks_, 2);
+  EXPECT_EQ(rounds_, 2);
   for (const Reader& reader : readers) {
-    EXPECT_THAT(reader.told, ElementsAre(1, 19));
+    EXPECT_THAT(reader.seen, ElementsAre(1, 19));
   }
 }
 
-TEST_F(ClusterWatchTest, DoesNotLookWhileNobodyWatches) {
+TEST_F(ClusterWatchTest, DoesNotReadWithoutWatchers) {
   Reader ann;
   Join(&ann);
   watch_.Leave(ann.id);
   Pass(absl::Hours(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(rounds_, 1);
   EXPECT_EQ(scheduler_.pending(), 0);
   attached_ = 7;
   // A new watcher does not get the old state.
   Reader bob;
   Join(&bob);
-  EXPECT_THAT(bob.told, ElementsAre(7));
-  EXPECT_THAT(ann.told, ElementsAre(1));
+  EXPECT_THAT(bob.seen, ElementsAre(7));
+  EXPECT_THAT(ann.seen, ElementsAre(1));
 }
 
-TEST_F(ClusterWatchTest,
-       LooksAtOnceAndOnceASecondForWhoComesWhenAnotherLeaves) {
+TEST_F(ClusterWatchTest, ReadsAtOnceAndOnceASecondForANewWatcher) {
   Reader ann, bob;
   Join(&ann);
   watch_.Leave(ann.id);
   attached_ = 2;
   Join(&bob);  // Within a second of the first read.
-  EXPECT_THAT(bob.told, ElementsAre(2));
-  EXPECT_EQ(looks_, 2);
+  EXPECT_THAT(bob.seen, ElementsAre(2));
+  EXPECT_EQ(rounds_, 2);
   for (int i = 0; i < 5; ++i) Pass(absl::Seconds(1));
-  EXPECT_EQ(looks_, 7);
+  EXPECT_EQ(rounds_, 7);
 }
 
 TEST_F(ClusterWatchTest, EndsWithTheControllerForAllWhoWatchOrCome) {
@@ -132,11 +130,11 @@ TEST_F(ClusterWatchTest, EndsWithTheControllerForAllWhoWatchOrCome) {
   watch_.Stop();
   Join(&bob);
   Pass(absl::Hours(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(rounds_, 1);
   const absl::Status why = UnavailableWords("msg-hub-stopping");
   EXPECT_THAT(ann.stopped, ElementsAre(why));
   EXPECT_THAT(bob.stopped, ElementsAre(why));
-  EXPECT_TRUE(bob.told.empty());
+  EXPECT_TRUE(bob.seen.empty());
 }
 
 TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {

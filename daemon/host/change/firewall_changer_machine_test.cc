@@ -21,6 +21,7 @@
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/firewall/firewall_observer.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -51,12 +52,9 @@ FirewallPrograms PatientPrograms() {
 }
 
 AllowedPort HcclPorts() {
-  AllowedPort port;
-  port.set_first_port(60000);
-  port.set_last_port(60015);
-  port.set_protocol("tcp");
-  port.set_source("10.99.0.0/24");
-  return port;
+  return FromText<AllowedPort>(
+      "first_port: 60000 last_port: 60015 protocol: 'tcp' "
+      "source: '10.99.0.0/24'");
 }
 
 // A listening socket that tests connect to.
@@ -138,7 +136,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
   }
 
   // Returns whether a TCP connection from the neighbour to this port succeeds.
-  bool LetsIn(int port) { return Connects(port, kPatience / 2); }
+  bool Allows(int port) { return Connects(port, kPatience / 2); }
   // Returns whether no connection succeeds within a second.
   bool KeepsOut(int port) { return !Connects(port, absl::Seconds(1)); }
   bool Connects(int port, absl::Duration within) {
@@ -215,7 +213,7 @@ TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
   EXPECT_TRUE(saved.enabled());
 
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
-  EXPECT_TRUE(LetsIn(60001));
+  EXPECT_TRUE(Allows(60001));
   // Repeating it changes nothing and succeeds.
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
 
@@ -232,8 +230,8 @@ TEST_P(FirewallMachineTest, OpensPortsForOneSourceAndClosesThemAgain) {
   const SavedFirewall saved = SaveForRule();
 
   ASSERT_EQ(Add(saved), absl::OkStatus());
-  EXPECT_TRUE(LetsIn(60000));
-  EXPECT_TRUE(LetsIn(60015));
+  EXPECT_TRUE(Allows(60000));
+  EXPECT_TRUE(Allows(60015));
   EXPECT_TRUE(KeepsOut(60016));
   const auto open = State();
   EXPECT_NE(open, before);
@@ -254,7 +252,7 @@ TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
     Must({"/usr/bin/systemctl", "restart", "firewalld"});
     Must({"/usr/bin/firewall-cmd", "--state"});
   }
-  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_TRUE(Allows(60000));
   EXPECT_TRUE(KeepsOut(60016));
 }
 
@@ -307,7 +305,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
 
   firewall_cmd({"--add-port=60000-60015/tcp"});
   EXPECT_EQ(states(), std::make_pair(true, false));
-  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_TRUE(Allows(60000));
   const auto before = State();
   const SavedFirewall saved = SaveForRule();
   ASSERT_EQ(Add(saved), absl::OkStatus());
@@ -323,7 +321,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   EXPECT_TRUE(KeepsOut(60000));
   ASSERT_EQ(Add(SaveForRule()), absl::OkStatus());
   EXPECT_EQ(states(), std::make_pair(true, true));
-  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_TRUE(Allows(60000));
   firewall_cmd({"--permanent", "--remove-" + stored_rule});
 }
 

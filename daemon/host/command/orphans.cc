@@ -27,7 +27,7 @@
 namespace clusterd {
 namespace {
 
-constexpr int kLookAgainMs = 5;
+constexpr int kPollMs = 5;
 
 std::atomic<bool> adopts{false};
 
@@ -144,7 +144,7 @@ void EndOrphans(absl::Duration limit) {
       if (std::chrono::steady_clock::now() > until) started.cannot_end = true;
       if (started.cannot_end) return;
     }
-    poll(nullptr, 0, kLookAgainMs);
+    poll(nullptr, 0, kPollMs);
   }
 }
 

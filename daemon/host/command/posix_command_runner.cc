@@ -88,8 +88,8 @@ void ReadAvailable(Stream& stream, size_t limit) {
       return;
     }
     total += got;
-    const size_t room = stream.most - stream.text->size();
-    const size_t kept = std::min<size_t>(got, room);
+    const size_t fits = stream.most - stream.text->size();
+    const size_t kept = std::min<size_t>(got, fits);
     stream.text->append(buffer, kept);
     if (kept < static_cast<size_t>(got)) *stream.cut = true;
   }

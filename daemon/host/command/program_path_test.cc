@@ -51,7 +51,7 @@ TEST_F(ProgramPathTest, SaysWhatIsAbsent) {
   EXPECT_THAT(Check(), HasText(kTool));
 }
 
-TEST_F(ProgramPathTest, LooksAtTheModesOfFileAndFolders) {
+TEST_F(ProgramPathTest, ChecksTheModesOfFileAndFolders) {
   root_.SetMode(kTool, 0644);
   ExpectRefused(kNoProgram);
   root_.SetMode(kTool, 0757);
@@ -88,7 +88,7 @@ TEST_F(ProgramPathTest, RefusesAFolderThatAnotherGroupCanWrite) {
   ExpectRefused("group 1234");
 }
 
-TEST_F(ProgramPathTest, FollowsLinksInsideTheRootAndLooksAtTheirFolders) {
+TEST_F(ProgramPathTest, FollowsLinksInsideTheRootAndChecksTheirFolders) {
   LinkToOtherTool();
   EXPECT_TRUE(Check().ok()) << Check();
   root_.SetMode("/opt", 0777);

@@ -254,7 +254,7 @@ TEST(CheckProgramGroupsTest, SaysWhyThereAreNoneAndWhatSurvives) {
 class TracedProgramTest : public ::testing::Test {
  protected:
   TracedProgramTest() {
-    for (const std::string& pipe : {told_, goes_on_}) {
+    for (const std::string& pipe : {pids_, goes_on_}) {
       EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     }
   }
@@ -272,13 +272,13 @@ class TracedProgramTest : public ::testing::Test {
   Command Traced(absl::Duration deadline) const {
     Command command = {
         {"/bin/sh", "-c",
-         absl::StrCat("echo $$ >", told_, "; read x <", goes_on_, "; exit 3")},
+         absl::StrCat("echo $$ >", pids_, "; read x <", goes_on_, "; exit 3")},
         deadline};
     command.as = RunAs{"ann", geteuid(), getegid(), {getegid()}, "/"};
     return command;
   }
   // Called by the process that runs the programs: the tracer releases all.
-  void LetGo() const { std::ofstream(told_) << "0\n"; }
+  void LetGo() const { std::ofstream(pids_) << "0\n"; }
   static bool IsTraced(int pid) {
     std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
     for (std::string line; std::getline(status, line);) {
@@ -290,7 +290,7 @@ class TracedProgramTest : public ::testing::Test {
   // Runs `daemon` in another process, traces every program whose pid it reads,
   // and returns the result of `daemon`.
   int Run(const std::function<int()>& daemon) const {
-    const int told = open(told_.c_str(), O_RDWR | O_CLOEXEC);
+    const int pids = open(pids_.c_str(), O_RDWR | O_CLOEXEC);
     const int goes_on = open(goes_on_.c_str(), O_RDWR | O_CLOEXEC);
     const pid_t pid = fork();
     if (pid == 0) {
@@ -298,7 +298,7 @@ class TracedProgramTest : public ::testing::Test {
       LetGo();
       _exit(status);
     }
-    std::FILE* const lines = fdopen(told, "r");
+    std::FILE* const lines = fdopen(pids, "r");
     std::vector<pid_t> traced;
     for (int each; std::fscanf(lines, "%d", &each) == 1 && each > 0;) {
       // A program that reached its deadline is gone.
@@ -315,7 +315,7 @@ class TracedProgramTest : public ::testing::Test {
   }
 
   const ScratchRoot root_;
-  const std::string told_ = root_.path() + "/told";
+  const std::string pids_ = root_.path() + "/pids";
   const std::string goes_on_ = root_.path() + "/goes_on";
 };
 

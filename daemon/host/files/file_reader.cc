@@ -31,7 +31,7 @@ constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr size_t kMaxProcesses = (4 << 20) + 1000;
 // Interval between two tries for a lock, or two reads.
 constexpr absl::Duration kPoll = absl::Milliseconds(10);
-constexpr int kMaxLooks = 5;
+constexpr int kMaxRounds = 5;
 
 absl::Status ErrnoStatus(absl::string_view path, int error) {
   const FindingValue message = Worded("about", path, Term(strerror(error)));
@@ -165,13 +165,13 @@ absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
                                                Clock* clock,
                                                size_t max_bytes) const {
   ASSIGN_OR_RETURN(FileText last, Read(path, max_bytes));
-  for (int looks = 1; looks < kMaxLooks; ++looks) {
+  for (int rounds = 1; rounds < kMaxRounds; ++rounds) {
     clock->SleepFor(kPoll);
     ASSIGN_OR_RETURN(FileText now, Read(path, max_bytes));
     if (now.text == last.text) return now;
     last = std::move(now);
   }
-  return AbortedWords("fact-file-changes", PrintableText(path), kMaxLooks);
+  return AbortedWords("fact-file-changes", PrintableText(path), kMaxRounds);
 }
 
 absl::StatusOr<std::string> FileReader::ReadTrimmed(

@@ -119,7 +119,7 @@ TEST_F(ReadSharedTest, TakesNoFileForEmptyWhileItsWriterHoldsTheLock) {
   EXPECT_EQ(Read()->text, "");
 }
 
-TEST_F(ReadSharedTest, BelievesNoLookAloneWithoutTheLock) {
+TEST_F(ReadSharedTest, BelievesNoSingleReadWithoutTheLock) {
   Begin("");
   // Runs after the wait for the lock, between the first two reads.
   other_->meanwhile = [this] {

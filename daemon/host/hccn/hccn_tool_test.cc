@@ -61,7 +61,7 @@ class HccnSessionTest : public ::testing::Test {
                      &budget_, &turns_);
     return *session_;
   }
-  // In a session of its own.
+  // Asks in a new session.
   Missing MissingOf(const char* query) {
     return Session().Ask(query).missing.value_or(Missing());
   }
@@ -352,18 +352,18 @@ TEST(DeviceLocksTest, IgnoresAProcessThatIsGoneAlready) {
   EXPECT_TRUE(locks.Take(3, absl::ZeroDuration()).ok());
 }
 
-TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
+TEST(DeviceLocksTest, ChangeOfADeviceIsBeforeAllReads) {
   DeviceLocks locks;
   auto held = locks.Take(0, absl::ZeroDuration());
   ASSERT_TRUE(held.ok());
   std::atomic<bool> changed{false};
-  std::atomic<bool> looked_first{false};
+  std::atomic<bool> read_first{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      const auto look = locks.Take(0, kPatience);
-      EXPECT_TRUE(look.ok());
-      if (!changed) looked_first = true;
+      const auto reading = locks.Take(0, kPatience);
+      EXPECT_TRUE(reading.ok());
+      if (!changed) read_first = true;
     });
   }
   threads.emplace_back([&] {
@@ -372,14 +372,14 @@ TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
     changed = true;
   });
   // While the change waits, other callers get its error.
-  std::string told;
-  while (!absl::StrContains(told, "about to be changed")) {
-    told = std::string(locks.Take(0, absl::ZeroDuration()).status().message());
+  std::string text;
+  while (!absl::StrContains(text, "about to be changed")) {
+    text = std::string(locks.Take(0, absl::ZeroDuration()).status().message());
   }
   held->reset();
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(changed);
-  EXPECT_FALSE(looked_first);
+  EXPECT_FALSE(read_first);
 }
 
 }  // namespace

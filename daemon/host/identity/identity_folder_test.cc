@@ -97,7 +97,7 @@ TEST(IdentityFolderTest, ReplacesWhatWasPutThereByHand) {
 }
 
 // Power was lost halfway: before the one rename nothing has changed.
-TEST(IdentityFolderTest, WhatWasCutOffDoesNotCount) {
+TEST(IdentityFolderTest, InterruptedInstallDoesNotCount) {
   const IdentityFolder folder(NewFolder());
   ASSERT_TRUE(folder.Install(PairOf("1")).ok());
   fs::create_directories(folder.PathOf("identity/new"));

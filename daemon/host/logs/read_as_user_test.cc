@@ -161,7 +161,7 @@ TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
   EXPECT_THAT(none.notes(), ElementsAre(HasSubstr("name a user (--user)")));
 }
 
-TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
+TEST_F(ReadAsUserTest, NothingIsKnownIfNoFolderCouldBeRead) {
   if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
   ASSERT_EQ(chmod(Full("/home/ann/ascend").c_str(), 0), 0);
   const HostLogs logs = ReadWithoutOwners(query_);
@@ -183,7 +183,7 @@ TEST_F(ReadAsUserTest, AFolderThatCannotBeReadIsNamedBesideWhatWasRead) {
                                       "Permission denied"))));
 }
 
-TEST_F(ReadAsUserTest, WhatAToolSaysOfItselfIsToldOfTheFolder) {
+TEST_F(ReadAsUserTest, ReportsTheErrorOfTheToolForTheFolder) {
   root_.WriteProgram(
       "/usr/bin/find",
       "#!/bin/sh\necho \"find: unrecognized option -newermt\" >&2\n"

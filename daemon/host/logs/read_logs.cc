@@ -85,11 +85,11 @@ class LogReading {
                       kMaxPathBytes));
       ListFiles(folder);
     }
-    if (!looked_ && (!found.folders.empty() || !found.notes.empty())) {
+    if (!listed_any_ && (!found.folders.empty() || !found.notes.empty())) {
       return NotFoundWords(found.folders.empty() ? "log-no-place"
                                                  : "log-none-listed");
     }
-    if (!looked_) Note(Worded("log-no-place"));
+    if (!listed_any_) Note(Worded("log-no-place"));
     absl::c_stable_sort(files_, [](const FoundFile& a, const FoundFile& b) {
       return a.changed_at_s > b.changed_at_s;
     });
@@ -122,7 +122,7 @@ class LogReading {
     const absl::Status safe = folder.user.uid == 0
                                   ? CheckRootsAlone(host_, folder.path)
                                   : absl::OkStatus();
-    looked_ |= absl::IsNotFound(safe);
+    listed_any_ |= absl::IsNotFound(safe);
     if (!safe.ok()) return Note(MessageWords(safe));
     bool listed = false;
     if (!folder.process_root.empty()) {
@@ -154,14 +154,14 @@ class LogReading {
       Note(Worded("about", folder.path, MessageWords(run.status())));
       return true;
     }
-    const bool told = !run->standard_output.empty() || run->exit_status == 0;
+    const bool listed = !run->standard_output.empty() || run->exit_status == 0;
     // A missing folder has no logs, which is an answer.
-    looked_ |=
-        told || (is_last && absl::EndsWith(run->standard_error,
-                                           ": No such file or directory\n"));
-    if (told || is_last) NoteTrouble(folder, *run);
+    listed_any_ |=
+        listed || (is_last && absl::EndsWith(run->standard_error,
+                                             ": No such file or directory\n"));
+    if (listed || is_last) NoteTrouble(folder, *run);
     TakeFiles(folder, run->standard_output);
-    return told;
+    return listed;
   }
 
   void NoteTrouble(const LogFolder& folder, const CommandResult& run) {
@@ -198,30 +198,30 @@ class LogReading {
   }
 
   void ReadFile(const FoundFile& file) {
-    LogFile& told = *logs_.add_files();
+    LogFile& log = *logs_.add_files();
     absl::string_view path = file.path;
     absl::ConsumePrefix(&path,
                         host_.files().Resolve(file.folder->process_root));
-    told.set_path(BoundedUtf8(path, kMaxPathBytes));
-    told.set_size_bytes(file.size);
-    told.set_changed_at_ms(static_cast<int64_t>(file.changed_at_s * 1000));
-    told.set_user(file.folder->user.name);
+    log.set_path(BoundedUtf8(path, kMaxPathBytes));
+    log.set_size_bytes(file.size);
+    log.set_changed_at_ms(static_cast<int64_t>(file.changed_at_s * 1000));
+    log.set_user(file.folder->user.name);
     const uint64_t most =
         std::min({file.size, kMaxLogBytesPerFile, left_to_read_});
     if (most == 0) {
-      if (file.size > 0) told.set_cut("not read: enough was (--bytes)");
+      if (file.size > 0) log.set_cut("not read: enough was (--bytes)");
       return;
     }
     const auto run = RunAsUser(
         file.folder->user, {tail_, "-c", absl::StrCat(most), "--", file.path},
         std::max<uint64_t>(most, kMaxMessageBytes));
     if (!run.ok() || run->timed_out || run->exit_status != 0) {
-      return told.set_cut(
+      return log.set_cut(
           BoundedUtf8(absl::StrCat("not read: ", WhyNot(run)), kMaxPathBytes));
     }
     // A file may have grown since.
     Take(absl::string_view(run->standard_output).substr(0, most),
-         most < file.size, &told);
+         most < file.size, &log);
   }
 
   static std::string WhyNot(const absl::StatusOr<CommandResult>& run) {
@@ -237,11 +237,11 @@ class LogReading {
     return colon == absl::string_view::npos ? said : said.substr(colon + 2);
   }
 
-  void Take(absl::string_view text, bool is_end, LogFile* told) {
+  void Take(absl::string_view text, bool is_end, LogFile* log) {
     left_to_read_ -= std::min<uint64_t>(left_to_read_, text.size());
     logs_.set_read_bytes(logs_.read_bytes() + text.size());
     if (is_end) {
-      told->set_cut(absl::StrCat("its last ", text.size(), " bytes were read"));
+      log->set_cut(absl::StrCat("its last ", text.size(), " bytes were read"));
     }
     bool left_out = false;
     for (LogHit& hit : ScanLog(text, is_end ? 0 : 1, &left_out)) {
@@ -250,13 +250,13 @@ class LogReading {
         hits_left_out_ = true;
         break;
       }
-      hit.set_file(told->path());
+      hit.set_file(log->path());
       *logs_.add_hits() = std::move(hit);
     }
-    if (left_out) Note(Worded("log-more-codes-in", told->path()));
+    if (left_out) Note(Worded("log-more-codes-in", log->path()));
     const size_t sent =
         std::min<uint64_t>({left_to_send_, sent_per_file_, text.size()});
-    told->set_content(std::string(text.substr(text.size() - sent)));
+    log->set_content(std::string(text.substr(text.size() - sent)));
     left_to_send_ -= sent;
   }
 
@@ -266,7 +266,7 @@ class LogReading {
   uint64_t left_to_send_;
   const uint64_t sent_per_file_;
   bool hits_left_out_ = false;
-  bool looked_ = false;  // Some folder was listed.
+  bool listed_any_ = false;  // Some folder was listed.
   std::string find_;
   std::string tail_;
   std::vector<FoundFile> files_;

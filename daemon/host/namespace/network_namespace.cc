@@ -255,16 +255,16 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     const HostPaths& paths, uint64_t inode, const std::string& name) {
   const FileReader files(paths.root);
-  FindingValue untold;  // First reason why one could not be checked.
+  FindingValue unknown;  // First reason why one could not be checked.
   for (int pass = 0; pass < kPasses; ++pass) {
-    for (const std::string& file : ListNamespaceFiles(files, &untold)) {
+    for (const std::string& file : ListNamespaceFiles(files, &unknown)) {
       const std::string path = files.Resolve(file);
       struct stat info;
       if (stat(path.c_str(), &info) != 0) {
         const int error = errno;
         const bool must_be_there = absl::c_linear_search(kAlwaysThere, file);
-        if (!IsSaid(untold) && (must_be_there || !HasEnded(error))) {
-          untold = Worded("about", path, Term(strerror(error)));
+        if (!IsSaid(unknown) && (must_be_there || !HasEnded(error))) {
+          unknown = Worded("about", path, Term(strerror(error)));
         }
         continue;
       }
@@ -274,12 +274,12 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
       if (opened.ok() && opened->inode() == inode) return opened;
       if (!opened.ok() && !absl::IsNotFound(opened.status()) &&
           !absl::IsFailedPrecondition(opened.status())) {
-        untold = MessageWords(opened.status());
+        unknown = MessageWords(opened.status());
       }
     }
   }
-  if (IsSaid(untold)) {
-    return UnavailableWords("fact-netns-untold", name, inode, untold);
+  if (IsSaid(unknown)) {
+    return UnavailableWords("fact-netns-unknown", name, inode, unknown);
   }
   return NotFoundWords("fact-netns-gone", name, inode);
 }

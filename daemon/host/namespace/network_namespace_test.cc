@@ -94,7 +94,7 @@ TEST_F(NetworkNamespaceTest, DoesNotHangOnAPipe) {
 }
 
 // A user may mount an unresponsive file system there, also during an undo.
-TEST_F(NetworkNamespaceTest, LooksAtNothingInAFolderThatUsersCanChange) {
+TEST_F(NetworkNamespaceTest, ReadsNothingInAFolderThatUsersCanChange) {
   for (const int mode : {0777, 01777}) {
     root_.MakeFolder("/run/user/1000", mode);
     EXPECT_TRUE(absl::IsPermissionDenied(

@@ -79,7 +79,7 @@ TEST(ParseNpuSmiHealthTest, ReadsAChipWithSeveralFaults) {
   EXPECT_EQ(health.information(), "rows full");
 }
 
-TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWhateverItsCodesLookLike) {
+TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWithAnyCodes) {
   const struct {
     const char* codes;
     std::vector<std::string> read;

@@ -274,7 +274,7 @@ TEST_F(SshMachineTest, AServerWithoutSshdRefusesTheConnection) {
                           "12345: Connection refused"));
 }
 
-TEST_F(SshMachineTest, BeforeTheStartThePortOfTheContainersIsOnlyLookedAt) {
+TEST_F(SshMachineTest, BeforeTheStartThePortOfTheContainersIsOnlyRead) {
   SshQuestion before = AskBoth();
   before.set_before(true);
   OBSERVE(unused, "rm /etc/ssh/container", before);

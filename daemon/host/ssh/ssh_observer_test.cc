@@ -344,7 +344,7 @@ TEST_F(ReadSshTest, AServerThatTurnedItAwayIsAskedOnceMore) {
   EXPECT_EQ(fact.value().logins_size(), 6);
 }
 
-TEST_F(ReadSshTest, LoginsForWhichThereWasNoTimeAreNotTold) {
+TEST_F(ReadSshTest, LoginsThatRanOutOfTimeAreNotReported) {
   programs_.Hang(" true$");
   const SshFact fact = Read(AskAbout(64));
   // Limits: 25 s a host, 10 s a command; logins cut at 5 s do not count.

@@ -147,13 +147,13 @@ Fleets::Fleets(const BenchCluster& cluster, int servers, int processes,
 absl::StatusOr<absl::Duration> Fleets::WaitAttached() {
   int longest_ms = 0;
   for (size_t i = 0; i < fleets_.size(); ++i) {
-    std::string told;
+    std::string text;
     const absl::Status status = fleets_[i]->WaitForErrorLine(
-        absl::StrCat("attached ", sizes_[i], " hosts"), &told, kLongest);
+        absl::StrCat("attached ", sizes_[i], " hosts"), &text, kLongest);
     if (!status.ok()) return status;
     int attach_ms = 0;
-    if (!RE2::PartialMatch(told, "attach (\\d+) ms", &attach_ms)) {
-      return absl::InternalError(told);
+    if (!RE2::PartialMatch(text, "attach (\\d+) ms", &attach_ms)) {
+      return absl::InternalError(text);
     }
     longest_ms = std::max(longest_ms, attach_ms);
   }
@@ -172,9 +172,9 @@ std::string Fleets::EndLostOnce() {
   std::string other;
   for (const auto& fleet : fleets_) fleet->Signal(SIGTERM);
   for (size_t i = 0; i < fleets_.size(); ++i) {
-    const std::string told = fleets_[i]->Wait().standard_error;
-    if (!absl::StrContains(told, absl::StrCat("lost ", sizes_[i], " in all"))) {
-      other += told;
+    const std::string text = fleets_[i]->Wait().standard_error;
+    if (!absl::StrContains(text, absl::StrCat("lost ", sizes_[i], " in all"))) {
+      other += text;
     }
   }
   return other;

@@ -118,15 +118,15 @@ class Host {
         verdicts_({"/state/verdicts", "test", [ca] { return ca; }}, &files_,
                   &clock_),
         drainer_(&runner_, log),
-        desk_({name,
-               [observer, name](absl::Duration deadline) {
-                 return ObserveSelf(observer, name, deadline);
-               },
-               [](const HostFacts& facts, const JobSpec* job) {
-                 return JudgeSelf(facts, job);
-               },
-               [] { return HookSettings(); }, &line_, &verdicts_, &drainer_,
-               &clock_, log}) {
+        service_({name,
+                  [observer, name](absl::Duration deadline) {
+                    return ObserveSelf(observer, name, deadline);
+                  },
+                  [](const HostFacts& facts, const JobSpec* job) {
+                    return JudgeSelf(facts, job);
+                  },
+                  [] { return HookSettings(); }, &line_, &verdicts_, &drainer_,
+                  &clock_, log}) {
     files_.PutFolder("/state");
   }
 
@@ -135,7 +135,7 @@ class Host {
         socket_,
         {[] { return AgentStatus(); }, [] { return CheckSelfResponse(); },
          [this](const HookRequest& request, const std::function<bool()>& gone) {
-           return desk_.Answer(request, gone);
+           return service_.Answer(request, gone);
          }});
     if (server.ok()) server_ = *std::move(server);
     return server.status();
@@ -153,7 +153,7 @@ class Host {
   StreamLine line_;
   VerdictStore verdicts_;
   Drainer drainer_;
-  HookService desk_;
+  HookService service_;
   std::unique_ptr<LocalServer> server_;
 };
 
@@ -372,7 +372,7 @@ bool MeasureJob(const Flags& flags, Bench* bench, Herds* all) {
   good &= PrintCount("checks", checks, flags.jobs);
   good &= PrintCount("facts asked for", all->facts, flags.jobs * flags.servers);
   good &= PrintCount("connections to the controller", connections, 0);
-  return good & PrintCount("hooks not told to go on", all->refused, 0);
+  return good & PrintCount("hooks that were refused", all->refused, 0);
 }
 
 // Prints the time of `count` answers, median of herds, and their ratio to as

@@ -28,7 +28,7 @@ struct Cluster {
         controller.address(), MakeChannelCredentialsFromPem(Join(), "test")));
   }
 
-  // Like clusterd join for server0: the desk knows its certificate.
+  // Like clusterd join for server0: the controller knows its certificate.
   TlsPem Join() {
     const auto trust = Trust::NewStub(grpc::CreateChannel(
         controller.address(),
@@ -47,10 +47,10 @@ struct Cluster {
     request.set_machine_id("m");
     request.set_signing_request(*MakeSigningRequest(pem.key));
     Enrolled enrolled;
-    const auto desk = Enrolment::NewStub(
+    const auto service = Enrolment::NewStub(
         grpc::CreateChannel(absl::StrCat("127.0.0.1:", made.enrol_port()),
                             MakeChannelCredentialsFromRoots(pem.ca, "test")));
-    Require(desk->Join(NewContext().get(), request, &enrolled).ok());
+    Require(service->Join(NewContext().get(), request, &enrolled).ok());
     pem.certificate = enrolled.certificate_pem();
     return pem;
   }

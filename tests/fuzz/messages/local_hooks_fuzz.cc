@@ -60,7 +60,7 @@ struct Host {
       &files,
       &clock};
   Drainer drainer{&runner, &log};
-  HookService desk{{"node1", [](absl::Duration) { return HostFacts(); }, &Judge,
+  HookService hook{{"node1", [](absl::Duration) { return HostFacts(); }, &Judge,
                     &Settings, &controller, &verdicts, &drainer, &clock, &log}};
 };
 
@@ -74,7 +74,7 @@ CLUSTERD_FUZZ_MESSAGE(LocalInput) {
     if (i < input.jobs_size()) {
       *request.mutable_job() = input.jobs(i).SerializeAsString();
     }
-    const auto answer = host.desk.Answer(request, [] { return false; });
+    const auto answer = host.hook.Answer(request, [] { return false; });
     clusterd::Require(answer.ok()
                           ? answer->decision() !=
                                 clusterd::HookAnswer::DECISION_UNSPECIFIED

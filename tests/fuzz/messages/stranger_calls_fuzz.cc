@@ -1,5 +1,5 @@
-// For any call of a stranger on the port of hosts that join, the desk answers
-// with a certificate of a host, or with a reason.
+// For any call of a stranger on the port of hosts that join, the controller
+// answers with a certificate of a host, or with a reason.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -27,8 +27,8 @@ namespace {
 
 constexpr int kMaxCalls = 8;
 
-struct Desk {
-  Desk() {
+struct Enroller {
+  Enroller() {
     std::ofstream(folder + "/cluster.yaml")
         << SpecToYaml(MakeSpec("atlas-training", "", 2));
     spec =
@@ -46,13 +46,13 @@ struct Desk {
     parts.gate = gate.get();
     authority = CertificateAuthority::Open(ca_dir, absl::Now()).value();
     store = TrustStore::Open(folder).value();
-    desk = std::make_unique<EnrolmentService>(parts, authority.get(),
-                                              store.get(), kDefaultLeafLife);
+    service = std::make_unique<EnrolmentService>(parts, authority.get(),
+                                                 store.get(), kDefaultLeafLife);
     CreateTokenRequest ask;
     ask.set_ttl_ms(24 * 3600'000);
     ask.set_uses(1000'000);
     const SpiffeId admin{"test", IdentityKind::kUser, "ann", Role::kAdmin};
-    token = desk->CreateToken(ask, admin).value().token();
+    token = service->CreateToken(ask, admin).value().token();
   }
 
   const std::string folder = NewStateFolder();
@@ -68,13 +68,13 @@ struct Desk {
   std::unique_ptr<SpecHolder> spec;
   std::unique_ptr<CertificateAuthority> authority;
   std::unique_ptr<TrustStore> store;
-  std::unique_ptr<EnrolmentService> desk;
+  std::unique_ptr<EnrolmentService> service;
   std::string token;
   const std::string request = *MakeSigningRequest(*MakePrivateKey());
 };
 
 // The certificate is a host's of the cluster, and of our CA.
-void Check(const Desk& desk, const absl::StatusOr<Enrolled>& answer) {
+void Check(const Enroller& enroller, const absl::StatusOr<Enrolled>& answer) {
   if (!answer.ok()) {
     return Require(!answer.status().message().empty() &&
                    !absl::IsInternal(answer.status()) &&
@@ -84,8 +84,8 @@ void Check(const Desk& desk, const absl::StatusOr<Enrolled>& answer) {
   Require(info.ok() && info->id.kind == IdentityKind::kHost &&
           info->id.cluster == "test" && info->id.name == answer->name());
   Require(answer->name() == "server0" || answer->name() == "server1");
-  Require(CheckChain(answer->certificate_pem(), desk.root->certificate_pem(),
-                     absl::Now())
+  Require(CheckChain(answer->certificate_pem(),
+                     enroller.root->certificate_pem(), absl::Now())
               .ok());
 }
 
@@ -93,28 +93,28 @@ void Check(const Desk& desk, const absl::StatusOr<Enrolled>& answer) {
 }  // namespace clusterd
 
 CLUSTERD_FUZZ_MESSAGE(StrangerInput) {
-  static auto* const desk = new clusterd::Desk();
+  static auto* const own = new clusterd::Enroller();
   std::string shown;  // By who renews.
   for (int i = 0; i < input.calls_size() && i < clusterd::kMaxCalls; ++i) {
     clusterd::StrangerInput::Call call = input.calls(i);
     if (call.has_join()) {
       clusterd::JoinRequest& join = *call.mutable_join();
-      if (join.token() == "TOKEN") join.set_token(desk->token);
+      if (join.token() == "TOKEN") join.set_token(own->token);
       if (join.signing_request() == "REQUEST") {
-        join.set_signing_request(desk->request);
+        join.set_signing_request(own->request);
       }
-      const auto joined = desk->desk->Join(join, "ipv4:10.0.0.5:4");
+      const auto joined = own->service->Join(join, "ipv4:10.0.0.5:4");
       if (joined.ok()) shown = joined->certificate_pem();
-      clusterd::Check(*desk, joined);
+      clusterd::Check(*own, joined);
     } else if (call.has_renew_late()) {
       clusterd::RenewLateRequest& renew = *call.mutable_renew_late();
       if (renew.signing_request() == "REQUEST") {
-        renew.set_signing_request(desk->request);
+        renew.set_signing_request(own->request);
       }
-      clusterd::Check(*desk, desk->desk->RenewLate("server0", shown, renew,
-                                                   "ipv4:10.0.0.5:4"));
+      clusterd::Check(*own, own->service->RenewLate("server0", shown, renew,
+                                                    "ipv4:10.0.0.5:4"));
     } else if (call.has_roots()) {
-      clusterd::Require(!desk->desk->authority().roots_pem().empty());
+      clusterd::Require(!own->service->authority().roots_pem().empty());
     }
   }
   return 0;

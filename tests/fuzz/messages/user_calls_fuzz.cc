@@ -66,10 +66,10 @@ grpc::Status Watch(grpc::ClientContext* context, const WatchRequest& request,
                    Controller::Stub* stub) {
   const auto reader = stub->Watch(context, request);
   ClusterNow now;
-  const bool is_told = reader->Read(&now);
+  const bool is_notified = reader->Read(&now);
   context->TryCancel();
   const grpc::Status status = reader->Finish();
-  return is_told ? grpc::Status::OK : status;
+  return is_notified ? grpc::Status::OK : status;
 }
 
 template <typename Stub, typename Request, typename Response>

@@ -98,7 +98,7 @@ TEST_F(RunTool950Test, SaysThatNothingIsPreset) {
            "Get gateway failed, because no gateway was preset there!\n"}});
 }
 
-TEST_F(RunTool950Test, IsBusyAsOftenAsTold) {
+TEST_F(RunTool950Test, IsBusyAsOftenAsScripted) {
   State("busy.0=1");
   Expect(
       {{"-g -net_health -i 0", 1, "hccn_tool is busy, please try again.\n"}});
@@ -191,7 +191,7 @@ TEST_F(RunTool950Test, TurnsEveryEthPortDownWithoutLink) {
   EXPECT_THAT(err_, StartsWith("target port is invalid, please check.\n"));
 }
 
-TEST_F(RunTool950Test, TellsWhetherAJobUsesTheDeviceAndWhatItIsToldToSay) {
+TEST_F(RunTool950Test, ReportsWhetherAJobUsesTheDeviceAndWhatIsScripted) {
   State("process.1=1; say.2=0xdeadbeef");
   Expect({{"-g -process -i 0", 0, "device hccp process: not exist\n"},
           {"-g -process -i 1", 0, "device hccp process: exist\n"},

@@ -88,7 +88,7 @@ ChangingHost::ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit,
       machine_.AddDevice(device.id(), left);
     }
   }
-  record_.Listen([this] { Look(); });
+  record_.Listen([this] { Update(); });
   applies_.Recover();
 }
 
@@ -107,7 +107,7 @@ MachineAccess ChangingHost::Access() {
   return access;
 }
 
-void ChangingHost::Look() {
+void ChangingHost::Update() {
   const HostFacts machine = machine_.ReadHost();
   HostFacts facts = base_;
   if (machine.devices_size() > 0) {

@@ -115,10 +115,10 @@ int Run(const Flags& flags) {
             << std::endl;
   // A restart of the controller waits for them to be there again.
   ThreadScheduler watch;
-  RunEvery(&watch, absl::Milliseconds(50), [&fleet, told = 0]() mutable {
+  RunEvery(&watch, absl::Milliseconds(50), [&fleet, reported = 0]() mutable {
     const int lost = fleet.lost();
-    if (lost == told || fleet.attached() != fleet.size()) return;
-    told = lost;
+    if (lost == reported || fleet.attached() != fleet.size()) return;
+    reported = lost;
     std::cerr << "fleet: attached again, lost " << lost << " in all"
               << std::endl;
   });

@@ -103,8 +103,8 @@ int Judge(const std::string& folder, const std::vector<std::string>& faulted) {
     if (step == "back") print("check, after the rollback", StepText(of.back));
   }
   const RehearsalVerdict verdict = JudgeRehearsal(of);
-  if (!verdict.told.empty()) std::printf("\nGood to know:\n");
-  for (const std::string& line : verdict.told) {
+  if (!verdict.notes.empty()) std::printf("\nGood to know:\n");
+  for (const std::string& line : verdict.notes) {
     std::printf("  %s\n", line.c_str());
   }
   if (!verdict.wrong.empty()) std::printf("\nFailures:\n");

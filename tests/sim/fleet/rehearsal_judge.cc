@@ -71,6 +71,8 @@ Said SaidOf(const Report& report, bool with_observed) {
   for (const RuleResult& rule : report.rules()) {
     for (const Finding& finding : rule.findings()) {
       if (!finding.caused_by().empty() || !IsWrong(finding.state())) continue;
+      // It measures the machine that rehearses, and how busy that is.
+      if (finding.finding() == "peer-not-answered") continue;
       for (const Subject& subject : finding.subjects()) {
         const std::vector<uint32_t> devices(subject.devices().begin(),
                                             subject.devices().end());
@@ -150,7 +152,7 @@ void TellBlocked(const Rehearsal& of, RehearsalVerdict* verdict) {
                                             " is blocked: ", change.reason()));
     }
   }
-  blocked.AddTo(&verdict->told);
+  blocked.AddTo(&verdict->notes);
 }
 
 void JudgeApply(const Rehearsal& of, RehearsalVerdict* verdict) {
@@ -242,7 +244,7 @@ void JudgeRollback(const Rehearsal& of, RehearsalVerdict* verdict) {
     if (EndedWell(host)) continue;
     const std::string text = absl::StrCat("rollback: ", OutcomeText(host));
     if (faulted) {
-      verdict->told.push_back(absl::StrCat(host.host(), ": ", text));
+      verdict->notes.push_back(absl::StrCat(host.host(), ": ", text));
     } else {
       wrong.Add(host.host(), text);
     }
@@ -275,7 +277,7 @@ void JudgeBack(const Rehearsal& of, RehearsalVerdict* verdict) {
 void JudgeFault(const std::string& host, const Rehearsal& of,
                 RehearsalVerdict* verdict) {
   const auto tell = [&](const std::string& text) {
-    verdict->told.push_back(absl::StrCat(host, ": ", text));
+    verdict->notes.push_back(absl::StrCat(host, ": ", text));
   };
   Said fresh = SaidOf(of.fresh, /*with_observed=*/true);
   Said faulty = SaidOf(of.faulty, /*with_observed=*/true);

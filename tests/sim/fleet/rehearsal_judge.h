@@ -32,7 +32,7 @@ struct Rehearsal {
 // Lines for people.
 struct RehearsalVerdict {
   // The steps that the plan leaves out, and the result of each fault.
-  std::vector<std::string> told;
+  std::vector<std::string> notes;
   std::vector<std::string> wrong;  // Empty: all went as it should.
 };
 

@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 void AddFinding(const std::string& rule, const std::string& host,
                 const std::string& observed, Report* report) {
@@ -63,7 +64,16 @@ Rehearsal Good() {
 TEST(RehearsalTest, ThatLeadsToPassAndBackIsRight) {
   const RehearsalVerdict verdict = JudgeRehearsal(Good());
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, IsEmpty());
+  EXPECT_THAT(verdict.notes, IsEmpty());
+}
+
+TEST(RehearsalTest, ThatHasASlowLookUpOnThisMachineIsRight) {
+  Rehearsal of = Good();
+  AddFinding("host-name", "b", "slow", &of.back);
+  EXPECT_THAT(JudgeRehearsal(of).wrong, SizeIs(1));
+  of.back.mutable_rules()->rbegin()->mutable_findings(0)->set_finding(
+      "peer-not-answered");
+  EXPECT_THAT(JudgeRehearsal(of).wrong, IsEmpty());
 }
 
 TEST(RehearsalTest, ThatDoesNotLeadToPassIsWrong) {
@@ -86,7 +96,7 @@ TEST(RehearsalTest, ThatChangesAnInnocentServerOrForgetsItsOldStateIsWrong) {
       verdict.wrong,
       ElementsAre(HasSubstr("b: rollback: rolled back with residues"),
                   HasSubstr("c: new after the rollback: fail link, device 3")));
-  EXPECT_THAT(verdict.told,
+  EXPECT_THAT(verdict.notes,
               ElementsAre(HasSubstr("a: plan: gateway 10.0.0.254 is blocked")));
 }
 
@@ -109,11 +119,11 @@ TEST(RehearsedFaultTest, IsNamedByTheCheckThatAlsoRemainsAfterTheApply) {
   of.back = of.faulty;
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told,
+  EXPECT_THAT(verdict.notes,
               Contains("b: the check says: fail link, device 3: down"));
 }
 
-TEST(RehearsedFaultTest, IsMendedByTheApplyOrNoticedByNothing) {
+TEST(RehearsedFaultTest, IsFixedByTheApplyOrFoundByNothing) {
   Rehearsal of = Good();
   of.faulted = {"b"};
   EXPECT_THAT(JudgeRehearsal(of).wrong,
@@ -121,7 +131,7 @@ TEST(RehearsedFaultTest, IsMendedByTheApplyOrNoticedByNothing) {
   AddFinding("device-ip-planned", "b", "192.168.9.9", &of.faulty);
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, Contains("b: fixed by the apply"));
+  EXPECT_THAT(verdict.notes, Contains("b: fixed by the apply"));
 }
 
 TEST(RehearsedFaultTest, StopsTheApplyIsUndoneAndNoLaterWaveBegins) {
@@ -134,7 +144,7 @@ TEST(RehearsedFaultTest, StopsTheApplyIsUndoneAndNoLaterWaveBegins) {
   AddFinding("device-ip-set", "c", "no address", &of.after);
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, ElementsAre("b: apply: undone: step 2: it lies"));
+  EXPECT_THAT(verdict.notes, ElementsAre("b: apply: undone: step 2: it lies"));
 
   of.apply.mutable_hosts(2)->set_outcome(ApplyResult::APPLIED);
   EXPECT_THAT(JudgeRehearsal(of).wrong,

@@ -111,7 +111,7 @@ TEST(LeaseTest, StoresNothingWithoutALeaseOrWithWrongWords) {
   EXPECT_EQ(server.state().Find("ip.6"), "10.0.0.6");
 }
 
-TEST(SetGatewayTest, MissingAddressIsToldBeforeAWrongGateway) {
+TEST(SetGatewayTest, MissingAddressIsReportedBeforeAWrongGateway) {
   for (const char* product : {"A2", "A1-SMP"}) {
     const TestServer server(absl::StrCat("product=", product));
     EXPECT_EQ(server.Run("-i 1 -gateway -s gateway x").status, 26) << product;

@@ -76,7 +76,7 @@ Outcome HccnConf::Edit(const Change& change) const {
       return failures::ConfUnwritable();
     case LockedFile::Edited::kNotLocked:
       return failures::LockTimeout();
-    case LockedFile::Edited::kNoRoom:
+    case LockedFile::Edited::kDiskFull:
       return failures::ConfFull();
   }
   return std::nullopt;

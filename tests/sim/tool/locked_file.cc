@@ -67,7 +67,7 @@ LockedFile::Edited PosixLockedFile::Edit(
     if (after != before && !WriteOver(fd, after)) {
       // Restores the old text, which fitted before.
       WriteOver(fd, before);
-      edited = Edited::kNoRoom;
+      edited = Edited::kDiskFull;
     }
   }
   close(fd);

@@ -12,7 +12,7 @@ namespace clusterd::sim {
 
 class LockedFile {
  public:
-  enum class Edited { kYes, kNoFile, kNotWritable, kNotLocked, kNoRoom };
+  enum class Edited { kYes, kNoFile, kNotWritable, kNotLocked, kDiskFull };
 
   virtual ~LockedFile() = default;
 
@@ -20,7 +20,7 @@ class LockedFile {
   // nullopt if it cannot be opened. A directory can be, and is empty.
   virtual std::optional<std::string> Read() const = 0;
   // Hands the text to `change` and stores the result in the same file, unless
-  // it is the same. After kNoRoom the text is as before.
+  // it is the same. After kDiskFull the text is as before.
   virtual Edited Edit(
       const std::function<void(std::string*)>& change) const = 0;
 };

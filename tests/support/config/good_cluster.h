@@ -1,5 +1,5 @@
-// A spec of two servers, and facts that meet it in every respect. A test of
-// plans changes the one thing that it tests.
+// A spec of two servers, and facts that fully meet it. A test of plans changes
+// the one thing that it tests.
 #ifndef TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
 #define TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
 
@@ -30,7 +30,7 @@ void SetConf(HostFacts* facts, const std::string& full_key,
 void SetAtBoot(PersistentValueFact* fact, const std::string& file,
                const std::string& value);
 
-// An installed firewall; one that is active lets in nothing.
+// An installed firewall; one that is active allows nothing.
 FirewallFacts InstalledFirewall(bool active, bool starts_at_boot);
 
 template <typename Fact>

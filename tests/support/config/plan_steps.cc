@@ -75,7 +75,7 @@ AllowedPort TcpPorts(uint32_t first, uint32_t last, const std::string& source) {
 }
 
 PlanStep OpenStep(FirewallProgram program, const AllowedPort& port) {
-  PlanStep step = StepOf(kLetsInSetting, kNoFact, kYesFact);
+  PlanStep step = StepOf(kAllowSetting, kNoFact, kYesFact);
   step.mutable_target()->mutable_rule()->set_program(program);
   *step.mutable_target()->mutable_rule()->mutable_port() = port;
   return step;

@@ -1,5 +1,5 @@
 // A controller's changes with a history of its own. Hosts server0, server1 and
-// server2 are attached without any network; the test answers for them and moves
+// server2 are attached without a network; the test answers for them and moves
 // the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
@@ -22,6 +22,7 @@
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/queue/fact_queue.h"
 #include "daemon/process/worker_pool.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -49,10 +50,11 @@ class ClusterChangesTest : public testing::Test {
     std::ofstream(path_) << SpecToYaml(MakeSpec(product, "", 3));
   }
 
-  // Starts a new one, as if the last one was killed, unless it was stopped.
+  // Starts a new controller; if the last one was not stopped, as if killed.
   void StartController() {
     ControllerParts parts;
     parts.hosts = &hosts_;
+    parts.queue = &queue_;
     parts.spec = spec_.get();
     parts.history = history_.get();
     parts.scheduler = &scheduler_;
@@ -75,7 +77,7 @@ class ClusterChangesTest : public testing::Test {
     links_[name] = link;
   }
 
-  // One step on each of the first `hosts` servers; the others are empty.
+  // One step on each of the first `hosts` servers, none on the others.
   ClusterPlan MakePlan(int hosts) {
     ClusterPlan plan;
     plan.set_schema_version(kPlanSchemaVersion);
@@ -164,7 +166,7 @@ class ClusterChangesTest : public testing::Test {
     while (pool_.TryRun([] {})) continue;
   }
 
-  // Its answer to its newest task.
+  // Sends the host's answer to its newest task.
   void AnswerWith(const std::string& name, TaskResult result) {
     ASSERT_FALSE(links_[name]->tasks().empty()) << name << " was not asked";
     result.set_task_id(links_[name]->tasks().back().task_id());
@@ -184,13 +186,15 @@ class ClusterChangesTest : public testing::Test {
                                       : ApplyResult::OUTCOME_UNSPECIFIED;
   }
 
-  bool knows_confirm_ = true;  // Hosts that attach from now on.
+  bool knows_confirm_ = true;  // For hosts that attach from now on.
   ManualScheduler scheduler_;
   CapturedLog log_;
   std::string path_;
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
   AttachedHosts hosts_{&scheduler_, &log_};
+  FactQueue queue_{
+      ControllerParts{nullptr, nullptr, &scheduler_, &pool_, &log_, &hosts_}};
   std::map<std::string, std::shared_ptr<TaskLink>> links_;
   std::map<std::string, AttachedHosts::SessionId> sessions_;
   absl::Mutex mutex_;

@@ -44,7 +44,7 @@ TEST(FakeFileSystemTest, ALockIsForOneAtATime) {
   EXPECT_TRUE(*(*second)->TryLock());
 }
 
-TEST(FakeFileSystemTest, RefusesChangesWhereItWasTold) {
+TEST(FakeFileSystemTest, RefusesChangesWhereConfigured) {
   FakeFileSystem files;
   files.Put("/etc/x", "old");
   files.FailChanges("/etc", absl::FailedPreconditionError("read-only"));

@@ -1,8 +1,8 @@
-// Bounds the bytes being sent to one user, and those queued for one stream.
-// gRPC keeps a message until its client has taken it. So a client could open a
-// thousand streams, read none, and occupy the memory of a thousand reports.
-#ifndef DAEMON_CONTROLLER_SEND_BUDGET_H_
-#define DAEMON_CONTROLLER_SEND_BUDGET_H_
+// Bounds the bytes on their way to one user, and those queued for one stream.
+// gRPC keeps a message until its client has taken it. Otherwise a client could
+// open a thousand streams, read none, and keep a thousand reports.
+#ifndef DAEMON_CONTROLLER_STREAM_SEND_BUDGET_H_
+#define DAEMON_CONTROLLER_STREAM_SEND_BUDGET_H_
 
 #include <cstddef>
 #include <deque>
@@ -25,7 +25,7 @@ class SendBudget {
   explicit SendBudget(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
 
   // True: the bytes are taken. False: `taken` is called, within a call of Give,
-  // once they are, in the order of the calls; it must not block.
+  // once they are taken, in the order of the calls; it must not block.
   bool Take(const std::string& who, size_t bytes, std::function<void()> taken)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -76,14 +76,14 @@ class SendBudget {
 };
 
 // The budget of a call's one large message. Safe for concurrent use.
-class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
+class CallBudget : public std::enable_shared_from_this<CallBudget> {
  public:
   // Messages up to this size need no budget.
   static constexpr size_t kSmall = 64 << 10;
 
-  // `room` must outlive this.
-  RoomForOne(SendBudget* room, std::string who)
-      : room_(room), who_(std::move(who)) {}
+  // `budget` must outlive this.
+  CallBudget(SendBudget* budget, std::string who)
+      : budget_(budget), who_(std::move(who)) {}
 
   // True: the message may be sent. False: `may_go` is called when Take may be
   // called again, as in SendBudget::Take.
@@ -93,7 +93,7 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
     absl::MutexLock lock(&mutex_);
     if (state_ != State::kNone) return state_ == State::kHas;
     bytes_ = bytes;
-    const bool has = room_->Take(
+    const bool has = budget_->Take(
         who_, bytes, [self = shared_from_this(), may_go = std::move(may_go)] {
           if (self->OnTaken()) may_go();
         });
@@ -108,7 +108,7 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
       had = state_ == State::kHas;
       state_ = State::kOver;
     }
-    if (had) room_->Give(who_, bytes_);
+    if (had) budget_->Give(who_, bytes_);
   }
 
  private:
@@ -121,11 +121,11 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
       wanted = state_ == State::kWaits;
       if (wanted) state_ = State::kHas;
     }
-    if (!wanted) room_->Give(who_, bytes_);
+    if (!wanted) budget_->Give(who_, bytes_);
     return wanted;
   }
 
-  SendBudget* const room_;
+  SendBudget* const budget_;
   const std::string who_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNone;
@@ -144,9 +144,9 @@ struct EventStreamOptions {
   size_t max_queued = 1024;
   size_t max_queued_bytes = 32 << 20;
   // The last event waits for it; null: it does not wait.
-  std::shared_ptr<RoomForOne> room;
+  std::shared_ptr<CallBudget> budget;
 };
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_SEND_BUDGET_H_
+#endif  // DAEMON_CONTROLLER_STREAM_SEND_BUDGET_H_

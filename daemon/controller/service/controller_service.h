@@ -1,9 +1,10 @@
 // The gRPC service for clusterctl: authorisation, threads and the events that a
-// client sees. call_roles.h lists the role that each call needs.
-#ifndef DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
-#define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
+// client sees. call_roles.h has the role that each call needs.
+#ifndef DAEMON_CONTROLLER_SERVICE_CONTROLLER_SERVICE_H_
+#define DAEMON_CONTROLLER_SERVICE_CONTROLLER_SERVICE_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,15 +12,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "config/identity/certificate.h"
+#include "daemon/controller/calls/controller_parts.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/change/cluster_changes.h"
-#include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/jobs/job_checks.h"
-#include "daemon/controller/logs_run.h"
-#include "daemon/controller/run_turns.h"
-#include "daemon/controller/send_budget.h"
-#include "daemon/controller/shared_runs.h"
+#include "daemon/controller/queue/fact_queue.h"
+#include "daemon/controller/service/logs_run.h"
+#include "daemon/controller/stream/event_stream.h"
+#include "daemon/controller/stream/send_budget.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
@@ -29,9 +29,9 @@ namespace clusterd {
 
 // Errors of every call: Unauthenticated, PermissionDenied or FailedPrecondition
 // unless the gate admits the peer as a user with the needed role, also while a
-// stream is open; ResourceExhausted when too many calls run, of all users or of
-// that one. Calls that change hosts, or read for a change, never wait for other
-// reads. A change, or a read of users' logs, is refused if the audit file
+// stream is open; ResourceExhausted when too many calls run, in total or of
+// that user. Calls that change hosts, or read for a change, never wait for
+// other reads. A change, or a read of users' logs, is refused if the audit file
 // cannot record it first.
 class ControllerService final : public Controller::CallbackService {
  public:
@@ -41,8 +41,8 @@ class ControllerService final : public Controller::CallbackService {
   // All must outlive it and its server. `notes`: remarks about the controller
   // itself for every check's report.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
-                    RunningChecks* running, JobChecks* jobs,
-                    ClusterWatch* watch,
+                    JobChecks* jobs, ClusterWatch* watch,
+
                     std::function<std::vector<std::string>()> notes);
   ~ControllerService() override { lock_writer_.Drain(); }
 
@@ -69,7 +69,7 @@ class ControllerService final : public Controller::CallbackService {
       Context* context, const LaunchRequest* request) override;
 
   // InvalidArgument for hosts that the spec lacks; ResourceExhausted when the
-  // queue is full. A plan that the history could not keep says so in not_kept.
+  // queue is full. not_kept says why the history could not keep the plan.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       Context* context, const PlanRequest* request) override;
 
@@ -139,10 +139,6 @@ class ControllerService final : public Controller::CallbackService {
                        GetAuditHeadsResponse* response) override;
 
  private:
-  // Runs that may be under way at once; run_turns.h has each user's share.
-  static constexpr size_t kMaxChecks = 8;
-  static constexpr size_t kMaxPlans = 4;
-
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
@@ -166,10 +162,18 @@ class ControllerService final : public Controller::CallbackService {
   template <typename Event, typename Request>
   grpc::ServerWriteReactor<Event>* AskHosts(Context* context,
                                             const Request& request,
-                                            const char* call,
+                                            const char* call, CallClass of,
                                             const RuleSelection* selection,
-                                            SharedRuns<Event>* runs,
                                             Conclusion<Event> conclude);
+  // The stream's place in the queue, which it leaves at its end.
+  template <typename Event>
+  FactQueue::Ticket JoinQueue(const std::shared_ptr<EventStream<Event>>& stream,
+                              const SpiffeId& user);
+  // Ends the stream with end(stream, result), or the run's error.
+  template <typename Event, typename Result, typename End>
+  FactQueue::Caller<Result> CallerFor(
+      const std::shared_ptr<EventStream<Event>>& stream, AuditEntry entry,
+      End end);
   grpc::ServerWriteReactor<CheckEvent>* CheckJob(Context* context,
                                                  const CheckRequest& request);
   // Parses the identity in a request to lock or unlock, as LockName does.
@@ -198,21 +202,18 @@ class ControllerService final : public Controller::CallbackService {
 
   const ControllerParts parts_;
   ClusterChanges* const changes_;
-  RunningChecks* const running_;
   JobChecks* const jobs_;
   ClusterWatch* const watch_;
   const std::function<std::vector<std::string>()> notes_;
   const UserCalls calls_;
 
-  SharedRuns<CheckEvent> checks_{{kMaxChecks}};
-  SharedRuns<LearnEvent> learns_{{kMaxPlans}};
-  SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
-  SharedRuns<PlanEvent> plans_{{kMaxPlans}};
-  SendBudget room_{64 << 20};  // Bytes being sent to one user.
-  CallSlots slots_;
+  // Bytes being sent to one user, for changes and for all other runs, so that
+  // no reading delays a change.
+  SendBudget budget_{64 << 20};
+  SendBudget run_budget_{64 << 20};
   WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
+#endif  // DAEMON_CONTROLLER_SERVICE_CONTROLLER_SERVICE_H_

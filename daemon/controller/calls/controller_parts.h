@@ -1,8 +1,8 @@
-// The parts of a controller, one of each, for everything below the gRPC
-// services. Also describes a caller for the audit file, from the verified
-// certificate and the connection, whether admitted or not.
-#ifndef DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
-#define DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
+// The parts of a controller, one of each: everything below the gRPC services
+// gets this struct. Also the caller in the audit file's form, from the verified
+// certificate and the connection, admitted or not.
+#ifndef DAEMON_CONTROLLER_CALLS_CONTROLLER_PARTS_H_
+#define DAEMON_CONTROLLER_CALLS_CONTROLLER_PARTS_H_
 
 #include <memory>
 #include <string>
@@ -21,6 +21,7 @@ namespace clusterd {
 
 class AttachedHosts;
 class AuditLog;
+class FactQueue;
 class HistoryStore;
 class IdentityGate;
 class NewestReport;
@@ -31,16 +32,17 @@ struct ControllerParts {
   SpecHolder* spec = nullptr;
   HistoryStore* history = nullptr;
   Scheduler* scheduler = nullptr;
-  // The server's own: drained when the server ends.
+  // Owned by the server, which drains it at its end.
   WorkerPool* pool = nullptr;
   Log* log = nullptr;
-  // The server's own.
+  // Owned by the server.
   AttachedHosts* hosts = nullptr;
   IdentityGate* gate = nullptr;
   // Always set, since a server does not start without it.
   AuditLog* audit = nullptr;
-  // The server's own, for code that concludes a check.
+  // Owned by the server, for code that concludes a check.
   NewestReport* newest = nullptr;
+  FactQueue* queue = nullptr;
 };
 
 // Sets who, certificate, peer, what (`call`) and the subject.
@@ -74,4 +76,4 @@ void FillInAsker(const AuditEntry& caller, const AuditHead& head, Task* task) {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
+#endif  // DAEMON_CONTROLLER_CALLS_CONTROLLER_PARTS_H_

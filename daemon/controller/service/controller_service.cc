@@ -1,9 +1,9 @@
-// The calls with one answer: hosts, spec, history, locks, and cancelling,
-// confirming or extending a run. controller_runs.cc has the streaming calls.
-#include "daemon/controller/controller_service.h"
+// The calls with one answer: hosts, spec, history, locks, and the end,
+// confirmation or extension of a run. controller_runs.cc has the streaming
+// calls.
+#include "daemon/controller/service/controller_service.h"
 
 #include <atomic>
-#include <memory>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -22,12 +22,10 @@
 namespace clusterd {
 
 ControllerService::ControllerService(
-    const ControllerParts& parts, ClusterChanges* changes,
-    RunningChecks* running, JobChecks* jobs, ClusterWatch* watch,
-    std::function<std::vector<std::string>()> notes)
+    const ControllerParts& parts, ClusterChanges* changes, JobChecks* jobs,
+    ClusterWatch* watch, std::function<std::vector<std::string>()> notes)
     : parts_(parts),
       changes_(changes),
-      running_(running),
       jobs_(jobs),
       watch_(watch),
       notes_(std::move(notes)),
@@ -45,7 +43,7 @@ ControllerService::Unary* ControllerService::ListHosts(
     Context* context, const ListHostsRequest* request,
     ListHostsResponse* response) {
   return calls_.Answer(
-      context, "ListHosts", *request, &slots_.lists, response,
+      context, "ListHosts", *request, CallClass::kLists, response,
       [this](const SpiffeId&) {
         ListHostsResponse list;
         list.set_cluster(parts_.spec->cluster());
@@ -64,7 +62,7 @@ ControllerService::Unary* ControllerService::ForgetHost(
     Context* context, const ForgetHostRequest* request,
     ForgetHostResponse* response) {
   return calls_.Answer(
-      context, "ForgetHost", *request, &slots_.ends, response,
+      context, "ForgetHost", *request, CallClass::kEnds, response,
       [this, request, entry = AuditCaller(*context, "ForgetHost")](
           const SpiffeId&) -> absl::StatusOr<ForgetHostResponse> {
         const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
@@ -92,7 +90,7 @@ ControllerService::Unary* ControllerService::DescribeHost(
     Context* context, const DescribeHostRequest* request,
     DescribeHostResponse* response) {
   const auto begun =
-      calls_.Begin(context, "DescribeHost", *request, &slots_.describes);
+      calls_.Begin(context, "DescribeHost", *request, CallClass::kDescribes);
   if (!begun.ok()) return FinishWith(context, begun.status());
   UnaryAnswer* const reactor = begun->answer;
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
@@ -116,8 +114,8 @@ ControllerService::Unary* ControllerService::DescribeHost(
 ControllerService::Unary* ControllerService::GetSpec(
     Context* context, const GetSpecRequest* request,
     GetSpecResponse* response) {
-  return calls_.Answer(context, "GetSpec", *request, &slots_.lists, response,
-                       [this](const SpiffeId&) {
+  return calls_.Answer(context, "GetSpec", *request, CallClass::kLists,
+                       response, [this](const SpiffeId&) {
                          GetSpecResponse spec = parts_.spec->Describe();
                          spec.set_controller_version(kClusterdVersion);
                          return spec;
@@ -127,7 +125,7 @@ ControllerService::Unary* ControllerService::GetSpec(
 ControllerService::Unary* ControllerService::ListHistory(
     Context* context, const ListHistoryRequest* request,
     ListHistoryResponse* response) {
-  return calls_.Answer(context, "ListHistory", *request, &slots_.lists,
+  return calls_.Answer(context, "ListHistory", *request, CallClass::kLists,
                        response, [this, request](const SpiffeId&) {
                          return parts_.history->List(*request);
                        });
@@ -136,7 +134,7 @@ ControllerService::Unary* ControllerService::ListHistory(
 ControllerService::Unary* ControllerService::GetHistory(
     Context* context, const GetHistoryRequest* request,
     HistoryRecord* response) {
-  return calls_.Answer(context, "GetHistory", *request, &slots_.records,
+  return calls_.Answer(context, "GetHistory", *request, CallClass::kRecords,
                        response, [this, request](const SpiffeId&) {
                          return changes_->Show(request->id());
                        });
@@ -145,18 +143,15 @@ ControllerService::Unary* ControllerService::GetHistory(
 ControllerService::Unary* ControllerService::CheckSoFar(
     Context* context, const CheckSoFarRequest* request, Report* response) {
   return calls_.Answer(
-      context, "CheckSoFar", *request, &slots_.so_far, response,
+      context, "CheckSoFar", *request, CallClass::kSoFar, response,
       [this, request](const SpiffeId&) -> absl::StatusOr<Report> {
-        const RunningCheck check = running_->Find(request->run_id());
-        const std::shared_ptr<const FactRun> run = check.run.lock();
-        if (run == nullptr) {
-          return NotFoundWords("msg-hub-check-not-running", request->run_id());
-        }
+        ASSIGN_OR_RETURN(const RunningCheck check,
+                         parts_.queue->Find(request->run_id()));
         std::vector<std::string> awaited;
         ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
-                         run->FactsSoFar(&awaited));
-        Report report = MakeCheckReport(*check.order, check.selection, facts,
-                                        parts_.scheduler->Now());
+                         check.run->FactsSoFar(&awaited));
+        Report report = MakeCheckReport(*check.order, *check.order->judged,
+                                        facts, parts_.scheduler->Now());
         // A check under way is not in the history.
         report.clear_run_id();
         report.set_partial(true);
@@ -172,7 +167,7 @@ ControllerService::Unary* ControllerService::EndRun(Context* context,
                                                     Response* response,
                                                     EndOfRun<Response> end) {
   return calls_.Answer(
-      context, call, request, &slots_.ends, response,
+      context, call, request, CallClass::kEnds, response,
       [this, call, entry = AuditCaller(*context, call, request.id()),
        end](const SpiffeId& user) {
         const std::string from =
@@ -205,7 +200,7 @@ ControllerService::Unary* ControllerService::AnswerConfirm(
     Context* context, const char* call,
     const google::protobuf::Message& request, const std::string& id,
     std::optional<absl::Duration> by, ConfirmResponse* response) {
-  const auto begun = calls_.Begin(context, call, request, &slots_.ends);
+  const auto begun = calls_.Begin(context, call, request, CallClass::kEnds);
   if (!begun.ok()) return FinishWith(context, begun.status());
   UnaryAnswer* const reactor = begun->answer;
   const AuditEntry entry = AuditCaller(*context, call, id);
@@ -330,7 +325,7 @@ FindingValue WriteLock(const ControllerParts& parts, const AuditEntry& entry,
 ControllerService::Unary* ControllerService::Lock(Context* context,
                                                   const LockRequest* request,
                                                   LockResponse* response) {
-  const auto begun = calls_.Begin(context, "Lock", *request, &slots_.locks);
+  const auto begun = calls_.Begin(context, "Lock", *request, CallClass::kLocks);
   if (!begun.ok()) return FinishWith(context, begun.status());
   UnaryAnswer* const reactor = begun->answer;
   const AuditEntry entry = AuditCaller(*context, "Lock", request->identity());
@@ -381,14 +376,14 @@ ControllerService::Unary* ControllerService::Unlock(
     return answer;
   };
   return calls_.AnswerAudited(context, "Unlock", *request, request->identity(),
-                              &slots_.ends, response, unlock);
+                              CallClass::kEnds, response, unlock);
 }
 
 ControllerService::Unary* ControllerService::ListLocks(
     Context* context, const ListLocksRequest* request,
     ListLocksResponse* response) {
-  return calls_.Answer(context, "ListLocks", *request, &slots_.lists, response,
-                       [this](const SpiffeId&) {
+  return calls_.Answer(context, "ListLocks", *request, CallClass::kLists,
+                       response, [this](const SpiffeId&) {
                          ListLocksResponse answer;
                          for (LockEntry& lock : parts_.gate->Locks()) {
                            *answer.add_locks() = std::move(lock);

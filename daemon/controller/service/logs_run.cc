@@ -1,7 +1,7 @@
-#include "daemon/controller/logs_run.h"
+#include "daemon/controller/service/logs_run.h"
 
 #include "config/words/message.h"
-#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
 namespace clusterd {
@@ -9,15 +9,15 @@ namespace clusterd {
 bool LogsRun::TakeNext(size_t* index, bool* is_over) {
   const std::shared_ptr<Stream> stream = stream_.lock();
   absl::MutexLock lock(&mutex_);
-  const bool has_room = stream != nullptr && !over_ &&
-                        asked_.size() + stream->queued() < kLogsAtOnce;
-  if (has_room && next_ < order_.hosts.size()) {
+  const bool may_ask = stream != nullptr && !over_ &&
+                       asked_.size() + stream->queued() < kLogsAtOnce;
+  if (may_ask && next_ < order_.hosts.size()) {
     *index = next_++;
     asked_[*index].answer.set_host(order_.hosts[*index]);
     return true;
   }
   if (again_) {
-    // The search must be repeated: there may be room by now.
+    // Search again: there may be room by now.
     again_ = false;
     *index = order_.hosts.size();
     return true;
@@ -75,7 +75,7 @@ void LogsRun::Ask(size_t index, const Task& task) {
   {
     absl::MutexLock lock(&mutex_);
     const auto found = asked_.find(index);
-    // It may already have answered and have been given its next task.
+    // The host may have answered already and have its next task.
     if (found != asked_.end() && found->second.tasks == number) {
       found->second.task = id;
     }

@@ -1,7 +1,7 @@
 // Users' calls of one service: authorisation, slots, the thread that makes the
 // answer, and sending it.
-#ifndef DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
-#define DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
+#ifndef DAEMON_CONTROLLER_CALLS_USER_CALLS_H_
+#define DAEMON_CONTROLLER_CALLS_USER_CALLS_H_
 
 #include <functional>
 #include <map>
@@ -18,8 +18,9 @@
 #include "config/identity/grpc_status.h"
 #include "config/words/message.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/stream_writer.h"
+#include "daemon/controller/calls/call_limits.h"
+#include "daemon/controller/calls/controller_parts.h"
+#include "daemon/controller/stream/stream_writer.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "google/protobuf/message.h"
@@ -27,46 +28,6 @@
 #include "grpcpp/support/server_callback.h"
 
 namespace clusterd {
-
-// Bounds open calls of a kind: for all users, and for one, so that no user
-// takes all slots. Safe for concurrent use.
-class Slots {
- public:
-  // `what`: the kind in words, as in "4 calls read logs already".
-  Slots(const char* what, int of_all, int of_one)
-      : what_(what), of_all_(of_all), of_one_(of_one) {}
-
-  // ResourceExhausted if none is free for that user.
-  absl::Status Take(const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    const auto own = taken_.find(who);
-    const bool too_many = own != taken_.end() && own->second >= of_one_;
-    if (too_many || all_taken_ >= of_all_) {
-      return too_many ? ExhaustedWords("msg-hub-too-many-calls-of-user",
-                                       of_one_, Worded(what_), who)
-                      : ExhaustedWords("msg-hub-too-many-calls", of_all_,
-                                       Worded(what_));
-    }
-    ++all_taken_;
-    ++taken_[who];
-    return absl::OkStatus();
-  }
-  // REQUIRES: a slot was taken for that user.
-  void Give(const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    --all_taken_;
-    const auto own = taken_.find(who);
-    if (--own->second == 0) taken_.erase(own);
-  }
-
- private:
-  const char* const what_;
-  const int of_all_;
-  const int of_one_;
-  absl::Mutex mutex_;
-  int all_taken_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, int> taken_ ABSL_GUARDED_BY(mutex_);  // Absent is 0.
-};
 
 // Ends a call without a slot.
 inline grpc::ServerUnaryReactor* FinishWith(
@@ -83,8 +44,11 @@ class UnaryAnswer final : public grpc::ServerUnaryReactor {
  public:
   // REQUIRES: a slot of that user is taken. All must outlive the call.
   UnaryAnswer(grpc::CallbackServerContext* context, Scheduler* scheduler,
-              Slots* slots, std::string who)
-      : slots_(slots), who_(std::move(who)), deadline_(context, scheduler) {}
+              CallSlots* slots, CallClass of, std::string who)
+      : slots_(slots),
+        of_(of),
+        who_(std::move(who)),
+        deadline_(context, scheduler) {}
 
   // Call once, from any thread, when the response is final.
   void Answer(const absl::Status& status,
@@ -102,12 +66,13 @@ class UnaryAnswer final : public grpc::ServerUnaryReactor {
       absl::MutexLock lock(&mutex_);
       deadline_.End();
     }
-    slots_->Give(who_);
+    slots_->Give(of_, who_);
     delete this;
   }
 
  private:
-  Slots* const slots_;
+  CallSlots* const slots_;
+  const CallClass of_;
   const std::string who_;
   absl::Mutex mutex_;
   WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
@@ -171,15 +136,18 @@ class UserCalls {
   // As Admit; ResourceExhausted if the user's slots are taken.
   absl::StatusOr<Begun> Begin(Context* context, absl::string_view call,
                               const google::protobuf::Message& request,
-                              Slots* slots) const;
+                              CallClass of) const;
+
+  // The places of the service's calls.
+  CallSlots* slots() const { return &slots_; }
 
   // Answers with read(user), on a thread of the pool or on this one. `request`
-  // lives as long as the call.
+  // exists as long as the call.
   template <typename Response, typename Read>
   Unary* Answer(Context* context, const char* call,
-                const google::protobuf::Message& request, Slots* slots,
+                const google::protobuf::Message& request, CallClass of,
                 Response* response, Read read) const {
-    const absl::StatusOr<Begun> begun = Begin(context, call, request, slots);
+    const absl::StatusOr<Begun> begun = Begin(context, call, request, of);
     if (!begun.ok()) return FinishWith(context, begun.status());
     UnaryAnswer* const answer = begun->answer;
     AnswerOnPool<Response>(
@@ -199,10 +167,10 @@ class UserCalls {
   template <typename Response, typename Change>
   Unary* AnswerAudited(Context* context, const char* call,
                        const google::protobuf::Message& request,
-                       absl::string_view subject, Slots* slots,
+                       absl::string_view subject, CallClass of,
                        Response* response, Change change) const {
     return Answer(
-        context, call, request, slots, response,
+        context, call, request, of, response,
         [audit = parts_.audit, entry = AuditCaller(*context, call, subject),
          change = std::move(change)](const SpiffeId& user) {
           return RunAudited(audit, entry, [&]() -> absl::StatusOr<Response> {
@@ -222,8 +190,9 @@ class UserCalls {
   const absl::string_view service_;
   const ControllerParts& parts_;
   const std::function<absl::Status(absl::string_view call)> also_;
+  mutable CallSlots slots_;
 };
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
+#endif  // DAEMON_CONTROLLER_CALLS_USER_CALLS_H_

@@ -1,4 +1,4 @@
-#include "daemon/controller/event_stream.h"
+#include "daemon/controller/stream/event_stream.h"
 
 #include <memory>
 #include <string>
@@ -48,7 +48,7 @@ class StreamService final : public Controller::CallbackService {
     options.on_end = [this] { ended_.Notify(); };
     options.max_queued = max_queued_;
     options.max_queued_bytes = max_queued_bytes_;
-    options.room = room_;
+    options.budget = budget_;
     stream_->Begin(std::move(options));
     stream_->Show(
         [this](CheckEvent* event) { *event = Progress(++progress_); });
@@ -61,7 +61,7 @@ class StreamService final : public Controller::CallbackService {
   Scheduler* const scheduler_;
   size_t max_queued_ = 1024;
   size_t max_queued_bytes_ = 32 << 20;
-  std::shared_ptr<RoomForOne> room_;
+  std::shared_ptr<CallBudget> budget_;
   uint32_t progress_ = 0;  // Only the thread that writes an event writes it.
   std::shared_ptr<Stream> stream_;
   absl::Notification begun_;
@@ -172,13 +172,13 @@ TEST_F(EventStreamTest, TellsWhoWorksThatTheClientHasLeft) {
   scheduler_.Advance(absl::Hours(1));
 }
 
-TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
+TEST_F(EventStreamTest, DisconnectsClientThatStopsReading) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
-  // More than gRPC buffers for a client that does not read; it has not ended.
+  // More than gRPC buffers for a client that does not read.
   for (int i = 0; i < 8; ++i) service_.stream_->Add(huge);
-  // A write that was taken has no timer any more, so advance again.
+  // A finished write has no timer left, so advance again.
   while (
       !service_.ended_.WaitForNotificationWithTimeout(absl::Milliseconds(5))) {
     scheduler_.Advance(WriteTimeFor(huge.ByteSizeLong()));
@@ -189,7 +189,7 @@ TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
 }
 
 // EndForGood does not wait for a client that does not read.
-TEST_F(EventStreamTest, CutsOffClientThatDoesNotReadWhenTheCallIsEnded) {
+TEST_F(EventStreamTest, DisconnectsClientThatDoesNotReadTheEndOfItsCall) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
@@ -210,17 +210,17 @@ TEST_F(EventStreamTest, KeepsOnlySoManyBytesForAClientThatDoesNotRead) {
   EXPECT_EQ(ReadToEnd().back(), "last");
 }
 
-TEST_F(EventStreamTest, LargeLastEventWaitsForRoom) {
-  SendBudget room(1 << 20);
-  service_.room_ = std::make_shared<RoomForOne>(&room, "ann");
-  ASSERT_TRUE(room.Take("ann", 1 << 20, nullptr));
+TEST_F(EventStreamTest, LargeLastEventWaitsForBudget) {
+  SendBudget budget(1 << 20);
+  service_.budget_ = std::make_shared<CallBudget>(&budget, "ann");
+  ASSERT_TRUE(budget.Take("ann", 1 << 20, nullptr));
   Call();
   ReadFirst();
   CheckEvent large = Last("last");
   large.mutable_report()->add_notes(std::string(1 << 18, 'x'));
   service_.stream_->End(std::move(large));
   EXPECT_FALSE(service_.ended_.HasBeenNotified());
-  room.Give("ann", 1 << 20);
+  budget.Give("ann", 1 << 20);
   EXPECT_EQ(ReadToEnd().back(), "last");
   EXPECT_TRUE(status_.ok());
 }

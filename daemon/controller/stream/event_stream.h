@@ -1,10 +1,10 @@
 // The answer to one call that streams events: progress, single events, then one
 // last event or a status. Progress is sent at most every 50 ms, and no faster
-// than the client reads. Producers never wait for the client (stream_writer.h):
-// if it is slow, single events are dropped. SendBudget bounds large last events
-// to one user.
-#ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
-#define DAEMON_CONTROLLER_EVENT_STREAM_H_
+// than it is read. Producers never wait for the client (stream_writer.h): a
+// slow one misses single events. SendBudget bounds large last events to one
+// user.
+#ifndef DAEMON_CONTROLLER_STREAM_EVENT_STREAM_H_
+#define DAEMON_CONTROLLER_STREAM_EVENT_STREAM_H_
 
 #include <cstddef>
 #include <deque>
@@ -17,8 +17,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/words/message.h"
-#include "daemon/controller/hosts/stream_writer.h"
-#include "daemon/controller/send_budget.h"
+#include "daemon/controller/stream/send_budget.h"
+#include "daemon/controller/stream/stream_writer.h"
 #include "daemon/process/scheduler.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
@@ -63,8 +63,8 @@ class EventStream final
     {
       absl::MutexLock lock(&mutex_);
       if (timer_set_ || IsEndingLocked()) return;
-      first = !told_;
-      told_ = true;
+      first = !sent_any_;
+      sent_any_ = true;
       timer_set_ = !first;
       progress_due_ |= first;
     }
@@ -102,7 +102,7 @@ class EventStream final
     {
       absl::MutexLock lock(&mutex_);
       if (IsEndingLocked()) return;
-      progress_due_ = told_;
+      progress_due_ = sent_any_;
       last_ = std::move(last);
     }
     this->Advance();
@@ -145,12 +145,12 @@ class EventStream final
     this->Advance();
   }
 
-  // False: Advance will be called once the last event may be sent.
-  bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  // False: Advance is called once there is budget for the last event.
+  bool HasBudgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto go = [weak = this->weak_from_this()] {
       if (const auto stream = weak.lock()) stream->Advance();
     };
-    return !options_.room || options_.room->Take(last_->ByteSizeLong(), go);
+    return !options_.budget || options_.budget->Take(last_->ByteSizeLong(), go);
   }
 
   const Event* TakeNextLocked(std::function<void()>* fill) override
@@ -166,7 +166,7 @@ class EventStream final
       *fill = [this, progress = show_] { progress(&write_); };
       return &write_;
     }
-    if (last_ == nullptr || !HasRoomLocked()) return nullptr;
+    if (last_ == nullptr || !HasBudgetLocked()) return nullptr;
     end_ = absl::OkStatus();
     return last_.get();
   }
@@ -177,7 +177,7 @@ class EventStream final
   }
 
   void OnOver() override {
-    if (options_.room != nullptr) options_.room->GiveBack();
+    if (options_.budget != nullptr) options_.budget->GiveBack();
     options_.on_end();
   }
 
@@ -186,7 +186,7 @@ class EventStream final
   std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
   std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);  // Single events.
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool told_ ABSL_GUARDED_BY(mutex_) = false;
+  bool sent_any_ ABSL_GUARDED_BY(mutex_) = false;
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Event> last_ ABSL_GUARDED_BY(mutex_);
@@ -194,4 +194,4 @@ class EventStream final
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_EVENT_STREAM_H_
+#endif  // DAEMON_CONTROLLER_STREAM_EVENT_STREAM_H_

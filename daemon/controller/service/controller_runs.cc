@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -20,15 +19,15 @@
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/controller_service.h"
-#include "daemon/controller/event_stream.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/user_calls.h"
-#include "daemon/controller/logs_run.h"
+#include "daemon/controller/service/controller_service.h"
+#include "daemon/controller/service/logs_run.h"
+#include "daemon/controller/stream/event_stream.h"
 
 namespace clusterd {
 namespace {
@@ -90,7 +89,7 @@ absl::Status ControllerService::ChooseHosts(const Request& request,
                                             const RuleSelection* selection,
                                             FactOrder* order) const {
   order->network_namespace = request.network_namespace();
-  if (selection != nullptr) order->selection = *selection;
+  if (selection != nullptr) order->judged = order->selection = *selection;
   if constexpr (std::is_same_v<Request, PlanRequest>) {
     ASSIGN_OR_RETURN(order->steps, SelectSteps({request.only().begin(),
                                                 request.only().end()}));
@@ -123,18 +122,57 @@ absl::Status ControllerService::ChooseHosts(const LaunchRequest& request,
                                             const RuleSelection* selection,
                                             FactOrder* order) const {
   RETURN_IF_ERROR(ValidateSelection(*selection));
+  order->judged = *selection;
   return NarrowOrder(request.job(), order);
+}
+
+template <typename Event>
+FactQueue::Ticket ControllerService::JoinQueue(
+    const std::shared_ptr<EventStream<Event>>& stream, const SpiffeId& user) {
+  const FactQueue::Ticket ticket = parts_.queue->NewTicket();
+  EventStreamOptions options;
+  options.on_end = [this, ticket] { parts_.queue->Leave(ticket); };
+  options.budget = std::make_shared<CallBudget>(&run_budget_, user.ToString());
+  stream->Begin(std::move(options));
+  stream->Show([this, ticket](Event* event) {
+    *event->mutable_progress() = parts_.queue->ProgressOf(ticket);
+  });
+  return ticket;
+}
+
+template <typename Event, typename Result, typename End>
+FactQueue::Caller<Result> ControllerService::CallerFor(
+    const std::shared_ptr<EventStream<Event>>& stream, AuditEntry entry,
+    End end) {
+  const std::weak_ptr<EventStream<Event>> weak = stream;
+  FactQueue::Caller<Result> caller;
+  caller.on_progress = [weak] {
+    if (const auto to = weak.lock()) to->NoteProgress();
+  };
+  caller.on_end =
+      [weak, audit = parts_.audit, entry = std::move(entry),
+       end = std::move(end)](
+          const absl::StatusOr<std::shared_ptr<const Result>>& result) {
+        const auto to = weak.lock();
+        if (to == nullptr) return;
+        if (absl::IsResourceExhausted(result.status())) {
+          audit->Refuse(entry, result.status());
+        }
+        if (!result.ok()) return to->End(result.status());
+        end(to.get(), *result);
+      };
+  return caller;
 }
 
 template <typename Event, typename Request>
 grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
-    Context* context, const Request& request, const char* call,
-    const RuleSelection* selection, SharedRuns<Event>* runs,
-    Conclusion<Event> conclude) {
-  const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
-  const auto order = std::make_shared<FactOrder>();
+    Context* context, const Request& request, const char* call, CallClass of,
+    const RuleSelection* selection, Conclusion<Event> conclude) {
+  using Stream = EventStream<Event>;
+  const auto stream = Stream::Create(context, parts_.scheduler);
   const absl::StatusOr<SpiffeId> user = calls_.Admit(*context, call, request);
   absl::Status prepared = user.status();
+  const auto order = std::make_shared<FactOrder>();
   if (user.ok()) {
     order->run_id = NewRunId();
     order->actor = user->ToString();
@@ -146,33 +184,26 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     stream->End(prepared);
     return stream.get();
   }
-  using Callers = typename SharedRuns<Event>::Callers;
-  // The request ends with the first caller, so keep no reference to it.
-  auto begin = [this, order,
-                selection = selection == nullptr
-                                ? std::nullopt
-                                : std::make_optional(*selection),
-                conclude = std::move(conclude)](Callers callers) mutable {
-    order->started_at = parts_.scheduler->Now();
-    FactRun::Callbacks callbacks;
-    callbacks.on_progress = std::move(callers.on_progress);
-    // Keep the result even if the client has just left.
-    callbacks.on_facts = [order, conclude = std::move(conclude),
-                          on_end = std::move(callers.on_end)](
-                             const std::vector<HostFacts>& facts) {
-      on_end(conclude(*order, facts));
-    };
-    const auto run =
-        std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-    if (selection.has_value()) running_->Note({order, *selection, run});
-    return run;
-  };
+  FactQueue::Question question;
+  question.of = of;
   // Equal keys mean equal requests about one spec, which the order keeps alive.
-  runs->Join(Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()),
-                                 " ", request.SerializeAsString())),
-             order->hosts.size(), order->actor, stream, std::move(begin),
-             [audit = parts_.audit, caller = AuditCaller(*context, call)](
-                 const absl::Status& why) { audit->Refuse(caller, why); });
+  question.key =
+      Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()), " ",
+                          request.SerializeAsString()));
+  question.who = order->actor;
+  FactQueue::Work<Event> work;
+  work.prepare = [order] { return order; };
+  work.conclude = [conclude = std::move(conclude)](const Gathered& gathered) {
+    return std::make_shared<const Event>(
+        conclude(gathered.order, gathered.facts));
+  };
+  parts_.queue->Ask(
+      JoinQueue(stream, *user), std::move(question), std::move(work),
+      CallerFor<Event, Event>(
+          stream, AuditCaller(*context, call),
+          [](Stream* to, const std::shared_ptr<const Event>& last) {
+            to->End(last);
+          }));
   EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }
@@ -190,7 +221,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     Context* context, const CheckRequest* request) {
   if (request->has_job()) return CheckJob(context, *request);
   return AskHosts<CheckEvent>(
-      context, *request, "Check", &request->selection(), &checks_,
+      context, *request, "Check", CallClass::kCheck, &request->selection(),
       [this, selection = request->selection()](
           const FactOrder& order, const std::vector<HostFacts>& facts) {
         HistoryRecord record = RecordOfCheck(
@@ -226,38 +257,21 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   ask.network_namespace = request.network_namespace();
   ask.max_age = absl::Milliseconds(request.max_age_ms());
   ask.actor = user->ToString();
-  const JobChecks::CallId call = jobs_->NewCall();
-  EventStreamOptions options;
-  options.on_end = [this, call] { jobs_->Leave(call); };
-  options.room = std::make_shared<RoomForOne>(&room_, user->name);
-  stream->Begin(std::move(options));
-  stream->Show([this, call](CheckEvent* event) {
-    *event->mutable_progress() = jobs_->ProgressOf(call);
-  });
-  const std::weak_ptr<EventStream<CheckEvent>> weak = stream;
-  JobChecks::Caller caller;
-  caller.on_progress = [weak] {
-    if (const auto to = weak.lock()) to->NoteProgress();
-  };
-  caller.on_end = [weak, is_hook = user->role == Role::kHook,
-                   audit = parts_.audit,
-                   entry = AuditCaller(*context, "Check")](
-                      const absl::StatusOr<JobChecks::Result>& result) {
-    const auto to = weak.lock();
-    if (to == nullptr) return;
-    if (absl::IsResourceExhausted(result.status())) {
-      audit->Refuse(entry, result.status());
-    }
-    if (!result.ok()) return to->End(result.status());
-    if (is_hook) {
-      CheckEvent cut;
-      *cut.mutable_report() = ReportForHook((*result)->event.report());
-      return to->End(std::move(cut));
-    }
-    // All callers share one report.
-    to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
-  };
-  jobs_->Ask(call, std::move(ask), caller);
+  jobs_->Ask(
+      JoinQueue(stream, *user), std::move(ask),
+      CallerFor<CheckEvent, JudgedJob>(
+          stream, AuditCaller(*context, "Check"),
+          [is_hook = user->role == Role::kHook](
+              EventStream<CheckEvent>* to, const JobChecks::Result& result) {
+            if (!is_hook) {
+              // All callers share one report.
+              return to->End(
+                  std::shared_ptr<const CheckEvent>(result, &result->event));
+            }
+            CheckEvent cut;
+            *cut.mutable_report() = ReportForHook(result->event.report());
+            to->End(std::move(cut));
+          }));
   EndWhenRefused(parts_, *context, "Check", stream);
   return stream.get();
 }
@@ -265,7 +279,8 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
 grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
     Context* context, const LaunchRequest* request) {
   return AskHosts<LaunchEvent>(
-      context, *request, "PrepareLaunch", &request->selection(), &launches_,
+      context, *request, "PrepareLaunch", CallClass::kLaunch,
+      &request->selection(),
       [this, selection = request->selection()](
           const FactOrder& order, const std::vector<HostFacts>& facts) {
         HistoryRecord record = RecordOfCheck(
@@ -273,10 +288,10 @@ grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
             order.actor);
         Keep(record).IgnoreError();
         LaunchEvent last;
-        LaunchFacts* const told = last.mutable_facts();
-        *told->mutable_report() = std::move(*record.mutable_report());
-        *told->mutable_spec() = *order.spec;
-        told->mutable_facts()->Add(facts.begin(), facts.end());
+        LaunchFacts* const sent = last.mutable_facts();
+        *sent->mutable_report() = std::move(*record.mutable_report());
+        *sent->mutable_spec() = *order.spec;
+        sent->mutable_facts()->Add(facts.begin(), facts.end());
         return last;
       });
 }
@@ -284,7 +299,7 @@ grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
 grpc::ServerWriteReactor<LearnEvent>* ControllerService::Learn(
     Context* context, const LearnRequest* request) {
   return AskHosts<LearnEvent>(
-      context, *request, "Learn", nullptr, &learns_,
+      context, *request, "Learn", CallClass::kLearn, nullptr,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
         LearnEvent last;
         LearnedHosts* const learned = last.mutable_learned();
@@ -302,7 +317,7 @@ grpc::ServerWriteReactor<LearnEvent>* ControllerService::Learn(
 grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
     Context* context, const PlanRequest* request) {
   return AskHosts<PlanEvent>(
-      context, *request, "Plan", nullptr, &plans_,
+      context, *request, "Plan", CallClass::kPlan, nullptr,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
         const absl::Time now = parts_.scheduler->Now();
         HistoryRecord record =
@@ -329,7 +344,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     return stream.get();
   }
   EventStreamOptions options;
-  options.room = std::make_shared<RoomForOne>(&room_, user->name);
+  options.budget = std::make_shared<CallBudget>(&budget_, user->name);
   stream->Begin(std::move(options));
   ChangeRequest change;
   change.actor = user->ToString();
@@ -387,7 +402,8 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
   const absl::StatusOr<SpiffeId> user =
       calls_.Admit(*context, "Watch", *request);
   const absl::Status taken =
-      user.ok() ? slots_.watches.Take(user->name) : user.status();
+      user.ok() ? calls_.slots()->Take(CallClass::kWatches, user->name)
+                : user.status();
   if (!taken.ok()) {
     stream->End(user.ok() ? calls_.Refused(*context, "Watch", taken) : taken);
     return stream.get();
@@ -396,7 +412,7 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
   EventStreamOptions options;
   options.on_end = [this, id, who = user->name] {
     watch_->Leave(id);
-    slots_.watches.Give(who);
+    calls_.slots()->Give(CallClass::kWatches, who);
   };
   stream->Begin(std::move(options));
   // A slow reader gets only the newest state, which is read at each write.
@@ -444,10 +460,12 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
       user.ok() ? PrepareLogs(*context, *user, *request)
                 : absl::StatusOr<LogsOrder>(user.status());
   if (order.ok()) {
-    const absl::Status taken = slots_.logs.Take(user->name);
+    const absl::Status taken =
+        calls_.slots()->Take(CallClass::kLogs, user->name);
     const absl::Status written =
         taken.ok() ? parts_.audit->Begin(order->caller) : taken;
-    if (taken.ok() && !written.ok()) slots_.logs.Give(user->name);
+    if (taken.ok() && !written.ok())
+      calls_.slots()->Give(CallClass::kLogs, user->name);
     if (!written.ok()) {
       order = written;
     } else {
@@ -472,7 +490,7 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
         caller, absl::StrCat("ended: ", progress.answered(), " answered, ",
                              progress.failed(), " without, ",
                              progress.pending(), " not read"));
-    slots_.logs.Give(who);
+    calls_.slots()->Give(CallClass::kLogs, who);
   };
   stream->Begin(std::move(options));
   stream->Show([run](LogsEvent* event) {

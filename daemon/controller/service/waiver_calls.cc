@@ -10,7 +10,6 @@
 #include "config/spec/host_names.h"
 #include "config/spec/schedule_spec.h"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
@@ -18,11 +17,11 @@
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
-#include "daemon/controller/controller_service.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/service/controller_service.h"
 
 namespace clusterd {
 namespace {
@@ -148,7 +147,7 @@ ControllerService::Unary* ControllerService::Waive(Context* context,
                    request->devices(), ": ", request->reason()),
       kMaxPrintableBytes * 2);
   return calls_.AnswerAudited(
-      context, "Waive", *request, subject, &slots_.ends, response,
+      context, "Waive", *request, subject, CallClass::kEnds, response,
       [this, request, id, now](const SpiffeId& user) {
         return AddWaiver(parts_, *request, user.ToString(), id, now);
       });
@@ -158,8 +157,8 @@ ControllerService::Unary* ControllerService::EndWaiver(
     Context* context, const EndWaiverRequest* request,
     WaiverResponse* response) {
   return calls_.AnswerAudited(context, "EndWaiver", *request,
-                              QuotedText(request->id()), &slots_.ends, response,
-                              [this, request](const SpiffeId&) {
+                              QuotedText(request->id()), CallClass::kEnds,
+                              response, [this, request](const SpiffeId&) {
                                 return RemoveWaiver(parts_, request->id());
                               });
 }
@@ -168,7 +167,7 @@ ControllerService::Unary* ControllerService::ListWaivers(
     Context* context, const ListWaiversRequest* request,
     ListWaiversResponse* response) {
   return calls_.Answer(
-      context, "ListWaivers", *request, &slots_.lists, response,
+      context, "ListWaivers", *request, CallClass::kLists, response,
       [this](const SpiffeId&) {
         ListWaiversResponse answer;
         *answer.mutable_waivers() = parts_.spec->spec()->waivers();
