@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/print/history_table.h"
+#include "config/change/host_state.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
 #include "config/values/hostlist.h"
@@ -27,38 +28,6 @@ constexpr int kEndColumns = 60;       // Folded names of one group.
 constexpr size_t kMaxEndGroups = 40;  // Keeps the worst.
 constexpr size_t kMaxDetails = 8;     // Of one group, e.g. residues.
 constexpr uint32_t kSchemaVersion = 1;
-
-struct OutcomeRow {
-  ApplyResult::Outcome outcome;
-  const char* words;
-  State apply;     // Verdict on such an apply,
-  State rollback;  // and on a rollback.
-  bool may_hold;   // The host may hold what the apply set.
-};
-
-constexpr OutcomeRow kOutcomes[] = {
-    {ApplyResult::OUTCOME_UNSPECIFIED, "apply-awaited", UNKNOWN, UNKNOWN, true},
-    {ApplyResult::APPLIED, "apply-applied", PASS, FAIL, true},
-    {ApplyResult::NOTHING_TO_DO, "apply-nothing-to-do", PASS, PASS, false},
-    {ApplyResult::UNDONE, "apply-undone", FAIL, FAIL, false},
-    // A later rollback turns APPLIED into this.
-    {ApplyResult::ROLLED_BACK, "apply-rolled-back", SKIPPED, PASS, false},
-    {ApplyResult::UNDONE_WITH_RESIDUES, "apply-undone-residues", FAIL, FAIL,
-     true},
-    {ApplyResult::ROLLED_BACK_WITH_RESIDUES, "apply-rolled-back-residues", FAIL,
-     FAIL, true},
-    {ApplyResult::REFUSED, "apply-refused", FAIL, FAIL, false},
-    {ApplyResult::NOT_STARTED, "apply-not-started", SKIPPED, SKIPPED, false},
-    {ApplyResult::LOST, "apply-lost", UNKNOWN, UNKNOWN, true},
-    {ApplyResult::RUNNING, "apply-running", UNKNOWN, UNKNOWN, true},
-};
-
-OutcomeRow RowOf(ApplyResult::Outcome outcome) {
-  for (const OutcomeRow& row : kOutcomes) {
-    if (row.outcome == outcome) return row;
-  }
-  return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // Of a newer controller.
-}
 
 // "2 steps", "2 steps, 1 already in place"; empty if there are none.
 std::string StepsText(const ApplyResult& result) {
@@ -250,12 +219,12 @@ std::string ConfirmationOf(const ApplyReport& report) {
 }  // namespace
 
 State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
-  const OutcomeRow row = RowOf(outcome);
+  const OutcomeRow row = OutcomeRowOf(outcome);
   return rollback ? row.rollback : row.apply;
 }
 
 std::string OutcomeWord(ApplyResult::Outcome outcome) {
-  const char* const words = RowOf(outcome).words;
+  const char* const words = OutcomeRowOf(outcome).words;
   return words != nullptr ? Say(words)
                           : Say("apply-outcome", static_cast<int>(outcome));
 }
@@ -301,7 +270,9 @@ std::string RunWord(const ApplyReport& report) {
   return absl::AsciiStrToUpper(OutcomeText(OutcomeName(standing, outcome)));
 }
 
-bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
+bool MayHold(ApplyResult::Outcome outcome) {
+  return OutcomeRowOf(outcome).may_hold;
+}
 
 bool LeftChanges(const ApplyReport& report) {
   return !report.rollback() && report.outcome() != ApplyReport::RUNNING &&

@@ -196,17 +196,6 @@ TEST_F(ApplyRunTest, RollbackIsNotSettledByAnApplyThatStillStands) {
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
 }
 
-TEST_F(ApplyRunTest, WhatWasAskedForDecidesWhatARefusalSettles) {
-  for (const auto outcome :
-       {ApplyResult::REFUSED, ApplyResult::NOTHING_TO_DO}) {
-    ApplyResult reported = ResultOf(outcome);
-    EXPECT_TRUE(SettlesHost(/*rollback=*/false, reported));
-    reported.set_of_rollback(true);
-    EXPECT_FALSE(SettlesHost(/*rollback=*/false, reported));
-    EXPECT_TRUE(SettlesHost(/*rollback=*/true, reported));
-  }
-}
-
 TEST_F(ApplyRunTest, RepeatedReportOfAMissingJournalEndsTheWait) {
   ASSERT_TRUE(Start(Order(1, 1, /*rollback=*/true)).ok());
   Lose("a");

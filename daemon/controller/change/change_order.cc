@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "config/change/change_record.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
@@ -30,17 +31,6 @@ std::string NamespaceOf(const ClusterPlan& plan) {
     }
   }
   return "";
-}
-
-// True if a rollback must ask this host: it was asked before and may still have
-// changes.
-bool MayHoldChanges(const ApplyResult& result) {
-  // A second attempt may remove residues: a tool hung, or an engine stopped.
-  constexpr ApplyResult::Outcome kHolding[] = {
-      ApplyResult::OUTCOME_UNSPECIFIED, ApplyResult::APPLIED, ApplyResult::LOST,
-      ApplyResult::UNDONE_WITH_RESIDUES,
-      ApplyResult::ROLLED_BACK_WITH_RESIDUES};
-  return absl::c_linear_search(kHolding, result.outcome());
 }
 
 // Checks even the controller's own plans: the spec may have changed since, and
@@ -229,7 +219,8 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
   }
   const uint32_t command_ms = parts.spec->spec()->deadlines().command_ms();
   for (const ApplyResult& host : apply.hosts()) {
-    if (!MayHoldChanges(host)) continue;
+    // A second attempt may remove residues: a tool hung, or an engine stopped.
+    if (!OutcomeRowOf(host.outcome()).may_hold) continue;
     const HostPlan* const known = planned[host.host()];
     const int steps =
         known == nullptr ? host.steps_size() : known->steps_size();

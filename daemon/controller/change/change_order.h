@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,10 +41,6 @@ struct ApplyOrder {
   std::string network_namespace;
   AuditEntry caller;  // For the hosts' audit files.
 };
-
-inline void AddNote(FindingValue note, ApplyReport* report) {
-  *report->mutable_notes_words()->add_values() = std::move(note);
-}
 
 // The deadline for a host to apply or roll back this many steps. Each step
 // saves, changes, reads back and may be undone: four commands of at most

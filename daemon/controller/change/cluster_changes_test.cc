@@ -65,8 +65,8 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
-  // The kept report is true even if the controller dies now.
-  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
+  // It is kept as it is, and LOST if the controller dies now.
+  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::RUNNING);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::SUCCEEDED);
@@ -322,8 +322,9 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   cut.set_actor("alice");
   for (int i = 0; i < 3; ++i) {
     cut.add_hosts()->set_host(absl::StrCat("server", i));
-    cut.mutable_hosts(i)->set_outcome(i < 2 ? ApplyResult::LOST
+    cut.mutable_hosts(i)->set_outcome(i < 2 ? ApplyResult::RUNNING
                                             : ApplyResult::NOT_STARTED);
+    cut.mutable_hosts(i)->set_state(i < 2 ? HOST_RUNNING : HOST_WAITING);
   }
   HistoryRecord record;
   record.mutable_entry()->set_id("1111222233334444");

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/change/host_state.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
@@ -87,16 +88,6 @@ FindingValue HistoryKindName(HistoryKind kind) {
   return Worded(absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}}));
 }
 
-FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
-  const std::string name = ApplyResult::Outcome_Name(outcome);
-  if (outcome == ApplyResult::OUTCOME_UNSPECIFIED || name.empty()) {
-    return Worded("hub-without-result");
-  }
-  return Worded(
-      absl::StrReplaceAll(absl::StrCat("apply-", absl::AsciiStrToLower(name)),
-                          {{"_with_", "-"}, {"_", "-"}}));
-}
-
 std::string RunOutcomeName(const ApplyReport& report) {
   return OutcomeName(Standing::kAsTheRunEnded, report.outcome());
 }
@@ -104,10 +95,7 @@ std::string RunOutcomeName(const ApplyReport& report) {
 FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end) {
   std::map<ApplyResult::Outcome, int> hosts;
   for (size_t i = begin; i < end; ++i) {
-    const ApplyResult& host = report.hosts(static_cast<int>(i));
-    const bool is_running = report.outcome() == ApplyReport::RUNNING &&
-                            host.error_words().words() == kNoAnswerYet;
-    ++hosts[is_running ? ApplyResult::RUNNING : host.outcome()];
+    ++hosts[report.hosts(static_cast<int>(i)).outcome()];
   }
   std::vector<FindingValue> counts;
   for (const auto& [outcome, count] : hosts) {

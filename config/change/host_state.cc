@@ -1,0 +1,79 @@
+#include "config/change/host_state.h"
+
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr OutcomeRow kOutcomes[] = {
+    {ApplyResult::OUTCOME_UNSPECIFIED, "apply-awaited", UNKNOWN, UNKNOWN, true,
+     0},
+    {ApplyResult::APPLIED, "apply-applied", PASS, FAIL, true, 0},
+    {ApplyResult::NOTHING_TO_DO, "apply-nothing-to-do", PASS, PASS, false, 3},
+    {ApplyResult::UNDONE, "apply-undone", FAIL, FAIL, false, 4},
+    // A later rollback turns APPLIED into this.
+    {ApplyResult::ROLLED_BACK, "apply-rolled-back", SKIPPED, PASS, false, 5},
+    {ApplyResult::UNDONE_WITH_RESIDUES, "apply-undone-residues", FAIL, FAIL,
+     true, 1},
+    {ApplyResult::ROLLED_BACK_WITH_RESIDUES, "apply-rolled-back-residues", FAIL,
+     FAIL, true, 2},
+    {ApplyResult::REFUSED, "apply-refused", FAIL, FAIL, false, 0},
+    {ApplyResult::NOT_STARTED, "apply-not-started", SKIPPED, SKIPPED, false, 0},
+    {ApplyResult::LOST, "apply-lost", UNKNOWN, UNKNOWN, true, 0},
+    {ApplyResult::RUNNING, "apply-running", UNKNOWN, UNKNOWN, true, 0},
+};
+
+}  // namespace
+
+HostState NextState(HostState from, HostEvent event) {
+  for (const HostTransition& each : kHostTransitions) {
+    if (each.from == from && each.event == event) return each.to;
+  }
+  return HOST_STATE_UNSPECIFIED;
+}
+
+OutcomeRow OutcomeRowOf(ApplyResult::Outcome outcome) {
+  for (const OutcomeRow& row : kOutcomes) {
+    if (row.outcome == outcome) return row;
+  }
+  return {outcome, nullptr, UNKNOWN, UNKNOWN, false, 0};
+}
+
+FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
+  const char* const words = OutcomeRowOf(outcome).words;
+  return Worded(outcome == ApplyResult::OUTCOME_UNSPECIFIED || words == nullptr
+                    ? "hub-without-result"
+                    : words);
+}
+
+std::optional<HostEvent> EventOf(bool rollback, const ApplyResult& result) {
+  switch (result.outcome()) {
+    case ApplyResult::ROLLED_BACK:
+    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
+      return HostEvent::kTakenBack;
+    case ApplyResult::NOTHING_TO_DO:
+      if (rollback != result.of_rollback()) return std::nullopt;
+      return rollback ? HostEvent::kTakenBack : HostEvent::kApplied;
+    case ApplyResult::REFUSED:
+      // A refused rollback leaves the apply in place.
+      if (!rollback && result.of_rollback()) return std::nullopt;
+      return HostEvent::kRefused;
+    case ApplyResult::UNDONE:
+    case ApplyResult::UNDONE_WITH_RESIDUES:
+      if (rollback) return std::nullopt;
+      return HostEvent::kUndone;
+    case ApplyResult::APPLIED:
+      if (rollback) return std::nullopt;
+      return result.reverts_in_ms() > 0 ? HostEvent::kHolds
+                                        : HostEvent::kApplied;
+    default:
+      return std::nullopt;
+  }
+}
+
+FindingValue ErrorWords(const ApplyResult& result) {
+  return result.has_error_words() ? result.error_words()
+                                  : ToFindingValue(result.error());
+}
+
+}  // namespace clusterd

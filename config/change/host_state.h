@@ -1,0 +1,100 @@
+// The state of a change, an apply or a rollback, on one of its hosts, with the
+// events that move it; and what each outcome that a host reports means.
+#ifndef CONFIG_CHANGE_HOST_STATE_H_
+#define CONFIG_CHANGE_HOST_STATE_H_
+
+#include <optional>
+
+#include "config/words/words.h"
+#include "proto/finding.pb.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+enum class HostEvent {
+  kAsked,      // Its wave begins.
+  kNotAsked,   // The wave could not be saved, so no host was asked.
+  kGivenUp,    // The run no longer waits for its result.
+  kNoneThere,  // It knows all of its journals, and none is of this change.
+  kRefused,    // It refused, or the task was never sent.
+  kUndone,     // The apply failed there, and is undone.
+  kApplied,    // It has the change, and reports no deadline.
+  kHolds,      // It has the change, and reverts it unless it is confirmed.
+  kKept,       // It was notified that the change stays.
+  kDue,        // Its deadline has passed, or the apply is rolled back.
+  kTakenBack,  // It has rolled the change back, or has reverted it.
+};
+
+struct HostTransition {
+  HostState from;
+  HostEvent event;
+  HostState to;
+};
+
+// All transitions; any other event changes nothing. The states are ordered:
+// only a wave that was not asked goes back to an earlier one. So the state does
+// not depend on the order in which a host's reports arrive, or on how often.
+inline constexpr HostTransition kHostTransitions[] = {
+    {HOST_WAITING, HostEvent::kAsked, HOST_RUNNING},
+    {HOST_RUNNING, HostEvent::kNotAsked, HOST_WAITING},
+    {HOST_RUNNING, HostEvent::kGivenUp, HOST_LOST},
+    {HOST_RUNNING, HostEvent::kRefused, HOST_REFUSED},
+    {HOST_RUNNING, HostEvent::kUndone, HOST_REVERTED},
+    {HOST_RUNNING, HostEvent::kApplied, HOST_APPLIED},
+    {HOST_RUNNING, HostEvent::kHolds, HOST_CONFIRM_PENDING},
+    {HOST_RUNNING, HostEvent::kTakenBack, HOST_REVERTED},
+    {HOST_LOST, HostEvent::kNoneThere, HOST_REFUSED},
+    {HOST_LOST, HostEvent::kRefused, HOST_REFUSED},
+    {HOST_LOST, HostEvent::kUndone, HOST_REVERTED},
+    {HOST_LOST, HostEvent::kApplied, HOST_APPLIED},
+    {HOST_LOST, HostEvent::kHolds, HOST_CONFIRM_PENDING},
+    {HOST_LOST, HostEvent::kTakenBack, HOST_REVERTED},
+    {HOST_REFUSED, HostEvent::kUndone, HOST_REVERTED},
+    {HOST_REFUSED, HostEvent::kApplied, HOST_APPLIED},
+    {HOST_REFUSED, HostEvent::kHolds, HOST_CONFIRM_PENDING},
+    {HOST_REFUSED, HostEvent::kTakenBack, HOST_REVERTED},
+    {HOST_APPLIED, HostEvent::kHolds, HOST_CONFIRM_PENDING},
+    {HOST_APPLIED, HostEvent::kTakenBack, HOST_REVERTED},
+    {HOST_CONFIRM_PENDING, HostEvent::kKept, HOST_CONFIRMED},
+    {HOST_CONFIRM_PENDING, HostEvent::kDue, HOST_REVERTING},
+    {HOST_CONFIRM_PENDING, HostEvent::kTakenBack, HOST_REVERTED},
+    {HOST_REVERTING, HostEvent::kKept, HOST_CONFIRMED},
+    {HOST_REVERTING, HostEvent::kTakenBack, HOST_REVERTED},
+    {HOST_CONFIRMED, HostEvent::kTakenBack, HOST_REVERTED},
+    // A further attempt may have removed residues.
+    {HOST_REVERTED, HostEvent::kUndone, HOST_REVERTED},
+    {HOST_REVERTED, HostEvent::kTakenBack, HOST_REVERTED},
+};
+
+// HOST_STATE_UNSPECIFIED: the event changes nothing.
+HostState NextState(HostState from, HostEvent event);
+
+struct OutcomeRow {
+  ApplyResult::Outcome outcome;
+  const char* words;
+  State apply;     // Verdict on such an apply, and
+  State rollback;  // on a rollback. PASS: it ended as intended.
+  bool may_hold;   // The host may hold what the apply set.
+  int taken_back;  // How well it was undone or rolled back; 0: it was not.
+};
+
+// A row without words for an outcome of a newer version.
+OutcomeRow OutcomeRowOf(ApplyResult::Outcome outcome);
+
+// "rolled back with residues"; "without result" for an unset or unknown one.
+FindingValue OutcomeWords(ApplyResult::Outcome outcome);
+
+// What a result, reported or answered by a host, says of an apply or rollback;
+// nothing if it does not say how that ended. A host that is still applied says
+// nothing about its rollback.
+std::optional<HostEvent> EventOf(bool rollback, const ApplyResult& result);
+
+// Why the host failed.
+FindingValue ErrorWords(const ApplyResult& result);
+inline std::string ErrorText(const ApplyResult& result) {
+  return ValueText(ErrorWords(result));
+}
+
+}  // namespace clusterd
+
+#endif  // CONFIG_CHANGE_HOST_STATE_H_
