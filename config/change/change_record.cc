@@ -32,6 +32,13 @@ FindingValue WhyWaiting(const ApplyReport& report) {
                     : "hub-earlier-wave-failed");
 }
 
+bool AnyHostIn(const ApplyReport& report,
+               std::initializer_list<HostState> states) {
+  return absl::c_any_of(report.hosts(), [states](const ApplyResult& host) {
+    return absl::c_linear_search(states, host.state());
+  });
+}
+
 bool HasApplied(const ApplyReport& report) {
   return FirstWith(report.hosts(), &ApplyResult::outcome,
                    ApplyResult::APPLIED) != nullptr;
@@ -66,6 +73,10 @@ void ExplainNoJournal(const ApplyReport& report, bool was_lost, bool has_plan,
 }
 
 }  // namespace
+
+bool IsOpen(const ApplyReport& report) {
+  return AnyHostIn(report, kOpenStates);
+}
 
 FindingValue ChangeWords(const ApplyReport& head) {
   return Worded(head.rollback() ? "hub-rollback-of" : "hub-apply-of",
@@ -116,9 +127,7 @@ std::vector<std::string> ChangeRecord::HostsIn(
 }
 
 bool ChangeRecord::AnyIn(std::initializer_list<HostState> states) const {
-  return absl::c_any_of(report_.hosts(), [states](const ApplyResult& host) {
-    return absl::c_linear_search(states, host.state());
-  });
+  return AnyHostIn(report_, states);
 }
 
 void ChangeRecord::Count(const ApplyResult& host, int by) {

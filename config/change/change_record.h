@@ -40,6 +40,9 @@ inline constexpr std::initializer_list<HostState> kMayRevert = {
 inline constexpr std::initializer_list<HostState> kOpenStates = {
     HOST_LOST, HOST_CONFIRM_PENDING, HOST_REVERTING};
 
+// True if the result of a host may still change, though the run is over.
+bool IsOpen(const ApplyReport& report);
+
 inline void AddNote(FindingValue note, ApplyReport* report) {
   *report->mutable_notes_words()->add_values() = std::move(note);
 }

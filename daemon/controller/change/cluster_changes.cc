@@ -18,9 +18,6 @@
 namespace clusterd {
 namespace {
 
-// The most changes that are followed after their runs, newest first.
-constexpr size_t kMaxFollowed = 64;
-
 using Followed = std::vector<std::shared_ptr<PendingChange>>;
 
 // Null: none of them has this run.
@@ -30,13 +27,6 @@ std::shared_ptr<PendingChange> FindIn(const Followed& pending,
     return each->run_id() == run_id;
   });
   return found == pending.end() ? nullptr : *found;
-}
-
-// True if the result of a host may still change.
-bool IsOpen(const ApplyReport& report) {
-  return absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
-    return absl::c_linear_search(kOpenStates, host.state());
-  });
 }
 
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
@@ -284,7 +274,7 @@ void ClusterChanges::Follow(const ApplyReport& report,
   {
     absl::MutexLock lock(&mutex_);
     if (stopped_) return;  // The next controller continues.
-    if (pending_.size() >= kMaxFollowed &&
+    if (pending_.size() >= kMaxOpenRecords &&
         report.confirmation().state() != Confirmation::PENDING) {
       return;
     }
@@ -294,69 +284,47 @@ void ClusterChanges::Follow(const ApplyReport& report,
 }
 
 void ClusterChanges::Recover() {
-  absl::StatusOr<RunningRecords> running = parts_.history->FindRunning();
+  absl::StatusOr<OpenRecords> open = parts_.history->FindOpen();
   // A closed history was already logged when it was opened.
-  if (absl::IsFailedPrecondition(running.status())) return;
-  if (!running.ok()) {
-    return parts_.log->Error("history: ", running.status().message());
+  if (absl::IsFailedPrecondition(open.status())) return;
+  if (!open.ok()) {
+    return parts_.log->Error("history: ", open.status().message());
   }
-  for (absl::StatusOr<HistoryRecord>& record : *running) {
-    if (record.ok()) {
-      Interrupt(*std::move(record));
-      continue;
+  for (absl::StatusOr<HistoryRecord>& record : *open) {
+    if (!record.ok()) {
+      parts_.log->Error(
+          "history: an apply or rollback was cut off by the end of the last "
+          "controller, or waits for hosts, and they are not known: ",
+          record.status().message());
+    } else if (record->has_apply()) {
+      Resume(ChangeRecord(std::move(*record->mutable_apply())),
+             record->entry().network_namespace());
     }
-    parts_.log->Error(
-        "history: an apply or rollback was cut off by the end of the last "
-        "controller, and its hosts are not known: ",
-        record.status().message());
-  }
-  // Hosts of old runs may report for the first time when they attach.
-  ListHistoryRequest newest;
-  newest.add_kinds(HISTORY_APPLY);
-  newest.add_kinds(HISTORY_ROLLBACK);
-  newest.set_limit(kMaxFollowed);
-  const absl::StatusOr<ListHistoryResponse> list = parts_.history->List(newest);
-  if (!list.ok()) return;
-  bool is_newest_apply = true;
-  for (const HistoryEntry& entry : list->entries()) {
-    // While an apply waits to be confirmed, no other begins. Others may begin
-    // while hosts are notified of a confirmation.
-    const absl::Time pending_until = absl::FromUnixMillis(
-        entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
-        absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
-    const bool may_wait =
-        entry.kind() == HISTORY_APPLY &&
-        (is_newest_apply || parts_.scheduler->Now() < pending_until);
-    if (entry.kind() == HISTORY_APPLY) is_newest_apply = false;
-    if (entry.outcome() == "succeeded" && !may_wait) continue;
-    const absl::StatusOr<HistoryRecord> record =
-        parts_.history->Get(entry.id());
-    if (!record.ok()) continue;
-    const ApplyReport& report = record->apply();
-    if (!IsOpen(report)) continue;
-    const auto plan =
-        ReadKeptPlan(*parts_.history, report.plan_id(), report.plan_digest());
-    Follow(report, entry.network_namespace(), plan.ok() ? *plan : nullptr);
   }
 }
 
-void ClusterChanges::Interrupt(HistoryRecord record) {
-  if (!record.has_apply()) return;
-  const std::string network_namespace = record.entry().network_namespace();
-  ChangeRecord change(std::move(*record.mutable_apply()));
-  change.Interrupt(parts_.scheduler->Now());
+void ClusterChanges::Resume(ChangeRecord change,
+                            const std::string& network_namespace) {
   const ApplyReport& report = change.report();
-  AuditEnd(Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan",
-                                  "", report.actor()),
-                   report),
-           "interrupted: the controller ended while it ran");
-  {
-    absl::MutexLock lock(&mutex_);
-    ++ended_[RunOutcomeName(report)];
+  if (change.is_running()) {
+    change.Interrupt(parts_.scheduler->Now());
+    AuditEnd(
+        Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan", "",
+                               report.actor()),
+                report),
+        "interrupted: the controller ended while it ran");
+    {
+      absl::MutexLock lock(&mutex_);
+      ++ended_[RunOutcomeName(report)];
+    }
+    Keep(report, network_namespace);
+    parts_.log->Warning(ChangeText(report),
+                        ": interrupted, the controller ended while it ran");
   }
-  Keep(report, record.entry().network_namespace());
-  parts_.log->Warning(ChangeText(report),
-                      ": interrupted, the controller ended while it ran");
+  if (!IsOpen(report)) return;
+  const auto plan =
+      ReadKeptPlan(*parts_.history, report.plan_id(), report.plan_digest());
+  Follow(report, network_namespace, plan.ok() ? *plan : nullptr);
 }
 
 std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {

@@ -183,7 +183,9 @@ class ClusterChanges {
   // Unavailable if a waiting apply blocks the order.
   absl::Status CheckPending(const ApplyOrder& order) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void Interrupt(HistoryRecord record) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A change of the previous controller.
+  void Resume(ChangeRecord change, const std::string& network_namespace)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ControllerParts parts_;
   const CallbackGate gate_;

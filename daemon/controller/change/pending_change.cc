@@ -100,7 +100,7 @@ void PendingChange::SaveNews() {
     absl::MutexLock lock(&mutex_);
     if (!std::exchange(is_news_, false)) return;
     report = record_.report();
-    is_settled = over_ && !record_.AnyIn(kOpenStates);
+    is_settled = over_ && !IsOpen(report);
   }
   save_(report, is_settled);
 }
