@@ -167,7 +167,7 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
                                         const Confirmation& confirm) {
   RETURN_IF_ERROR(CheckPlan(parts, *plan));
   ApplyOrder order;
-  order.network_namespace = NamespaceOf(*plan);
+  order.report.set_network_namespace(NamespaceOf(*plan));
   order.report.set_plan_id(plan->plan_id());
   order.report.set_plan_digest(plan->digest());
   int blocked = 0;
@@ -201,7 +201,7 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                    parts.history->FindApply(apply_id));
   const ApplyReport& apply = record.apply();
   ApplyOrder order;
-  order.network_namespace = record.entry().network_namespace();
+  order.report.set_network_namespace(apply.network_namespace());
   order.report.set_rollback(true);
   order.report.set_apply_id(apply.apply_id());
   order.report.set_plan_id(apply.plan_id());

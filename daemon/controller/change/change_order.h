@@ -37,8 +37,6 @@ struct ApplyOrder {
   std::vector<Host> hosts;
   // Null for a rollback whose plan the history has dropped.
   std::shared_ptr<const ClusterPlan> plan;
-  // The namespace of its kernel parameters, as NetworkNamespaceText.
-  std::string network_namespace;
   AuditEntry caller;  // For the hosts' audit files.
 };
 

@@ -53,34 +53,6 @@ absl::Status AlreadyOver(const ApplyReport& report) {
                  : absl::StrCat("history-outcome-", RunOutcomeName(report))));
 }
 
-// The hosts of the order that are not yet notified of that apply.
-std::vector<std::string> PendingHostsIn(const Confirmation& confirmation,
-                                        const ApplyOrder& order) {
-  std::vector<std::string> both;
-  for (const ApplyOrder::Host& host : order.hosts) {
-    if (absl::c_linear_search(confirmation.pending(), host.name)) {
-      both.push_back(host.name);
-    }
-  }
-  return both;
-}
-
-ConfirmResponse ResponseOf(const std::string& run_id, Confirmation now) {
-  ConfirmResponse response;
-  response.set_schema_version(1);
-  response.set_run_id(run_id);
-  *response.mutable_confirmation() = std::move(now);
-  return response;
-}
-
-PendingChange::Answered AnswerTo(const std::string& run_id,
-                                 const ClusterChanges::Confirmed& answered) {
-  return [run_id, answered](absl::StatusOr<Confirmation> now) {
-    if (!now.ok()) return answered(now.status());
-    answered(ResponseOf(run_id, *std::move(now)));
-  };
-}
-
 }  // namespace
 
 ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
@@ -196,24 +168,22 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
                                                   ApplyWatcher watcher) {
   ApplyRun::Callbacks callbacks;
   // The first save makes the entry, the later ones replace it.
-  callbacks.save =
-      [this, network_namespace = order.network_namespace,
-       added = std::make_shared<bool>(false)](const ApplyReport& to_save) {
-        const HistoryRecord record = RecordOfApply(to_save, network_namespace);
-        if (*added) return parts_.history->Update(record);
-        const absl::Status saved = parts_.history->Add(record);
-        *added = saved.ok();
-        // Take over the waiting apply before asking any host to roll back.
-        const auto pending =
-            saved.ok() ? FindIn(AllPending(), to_save.apply_id()) : nullptr;
-        if (pending != nullptr) pending->GiveUp();
-        return saved;
-      };
-  callbacks.on_end = [this, audited, plan = order.plan,
-                      network_namespace =
-                          order.network_namespace](const ApplyReport& ended) {
+  callbacks.save = [this, added = std::make_shared<bool>(false)](
+                       const ApplyReport& to_save) {
+    const HistoryRecord record = RecordOfApply(to_save);
+    if (*added) return parts_.history->Update(record);
+    const absl::Status saved = parts_.history->Add(record);
+    *added = saved.ok();
+    // Take over the waiting apply before asking any host to roll back.
+    const auto pending =
+        saved.ok() ? FindIn(AllPending(), to_save.apply_id()) : nullptr;
+    if (pending != nullptr) pending->GiveUp();
+    return saved;
+  };
+  callbacks.on_end = [this, audited,
+                      plan = order.plan](const ApplyReport& ended) {
     OnRunEnd(ended, audited);
-    if (IsOpen(ended)) Follow(ended, network_namespace, plan);
+    if (IsOpen(ended)) Follow(ended, plan);
     EndChange();
   };
   callbacks.watcher = std::move(watcher);
@@ -245,26 +215,22 @@ void ClusterChanges::TakeBack(const ApplyReport& rollback) {
   if (!record.ok() || !record->has_apply()) return;
   ChangeRecord change(std::move(*record->mutable_apply()));
   if (!change.TakeBack(rollback)) return;
-  Keep(change.report(), record->entry().network_namespace());
+  Keep(change.report());
 }
 
-void ClusterChanges::Keep(ApplyReport report,
-                          const std::string& network_namespace) {
-  const std::string run_id = report.run_id();
-  const absl::Status kept = parts_.history->Update(
-      RecordOfApply(std::move(report), network_namespace));
+void ClusterChanges::Keep(const ApplyReport& report) {
+  const absl::Status kept = parts_.history->Update(RecordOfApply(report));
   if (kept.ok()) return;
-  parts_.log->Error("history: what has become of ", run_id,
+  parts_.log->Error("history: what has become of ", report.run_id(),
                     " is not kept: ", kept.message());
 }
 
 void ClusterChanges::Follow(const ApplyReport& report,
-                            const std::string& network_namespace,
                             std::shared_ptr<const ClusterPlan> plan) {
   const auto pending = std::make_shared<PendingChange>(
       report, std::move(plan), parts_,
-      [this, network_namespace](const ApplyReport& now, bool is_settled) {
-        Keep(now, network_namespace);
+      [this](const ApplyReport& now, bool is_settled) {
+        Keep(now);
         if (!is_settled) return;
         absl::MutexLock lock(&mutex_);
         DropIf(&pending_, [&now](const auto& each) {
@@ -297,14 +263,12 @@ void ClusterChanges::Recover() {
           "controller, or waits for hosts, and they are not known: ",
           record.status().message());
     } else if (record->has_apply()) {
-      Resume(ChangeRecord(std::move(*record->mutable_apply())),
-             record->entry().network_namespace());
+      Resume(ChangeRecord(std::move(*record->mutable_apply())));
     }
   }
 }
 
-void ClusterChanges::Resume(ChangeRecord change,
-                            const std::string& network_namespace) {
+void ClusterChanges::Resume(ChangeRecord change) {
   const ApplyReport& report = change.report();
   if (change.is_running()) {
     change.Interrupt(parts_.scheduler->Now());
@@ -317,14 +281,14 @@ void ClusterChanges::Resume(ChangeRecord change,
       absl::MutexLock lock(&mutex_);
       ++ended_[RunOutcomeName(report)];
     }
-    Keep(report, network_namespace);
+    Keep(report);
     parts_.log->Warning(ChangeText(report),
                         ": interrupted, the controller ended while it ran");
   }
   if (!IsOpen(report)) return;
   const auto plan =
       ReadKeptPlan(*parts_.history, report.plan_id(), report.plan_digest());
-  Follow(report, network_namespace, plan.ok() ? *plan : nullptr);
+  Follow(report, plan.ok() ? *plan : nullptr);
 }
 
 std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
@@ -393,10 +357,10 @@ absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
   const HistoryEntry& entry = record.entry();
   if (const auto pending = FindIn(all, entry.id()); pending != nullptr) {
-    return RecordOfApply(pending->report(), entry.network_namespace());
+    return RecordOfApply(pending->report());
   }
   if (run == nullptr || entry.id() != run->run_id()) return record;
-  return RecordOfApply(run->report(), entry.network_namespace());
+  return RecordOfApply(run->report());
 }
 
 void ClusterChanges::OnPastApplies(const std::string& host,
@@ -419,28 +383,29 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
       order.report.has_confirmation() && waiting.size() >= kMaxPendingChanges;
   for (const auto& pending : waiting) {
     if (pending->run_id() == order.report.apply_id()) continue;
-    const Confirmation now = pending->confirmation();
+    const Confirmation now = pending->response().confirmation();
     const FindingValue change = ChangeWords(pending->head());
     const std::string time = UtcText(now.deadline_ms());
-    if (now.state() == Confirmation::CONFIRMED) {
-      // Unnotified hosts would refuse the change; the others do not revert.
-      const std::vector<std::string> both = PendingHostsIn(now, order);
-      if (both.empty() && !full) continue;
-      return both.empty() ? UnavailableWords("msg-change-too-many-not-notified",
-                                             change, time, kMaxPendingChanges)
-                          : UnavailableWords("msg-change-not-notified", change,
-                                             NameList(both), time);
-    }
-    if (now.state() != Confirmation::PENDING) {
-      const auto open = absl::c_find_if(
-          order.hosts, [&pending](const ApplyOrder::Host& host) {
-            return pending->IsOpenOn(host.name);
-          });
-      if (open == order.hosts.end()) continue;
-      return UnavailableWords("msg-change-rolls-back", change, open->name,
+    if (now.state() == Confirmation::PENDING) {
+      return UnavailableWords("msg-change-waits-for-confirmation", change,
                               time);
     }
-    return UnavailableWords("msg-change-waits-for-confirmation", change, time);
+    std::vector<std::string> open;
+    for (const ApplyOrder::Host& host : order.hosts) {
+      if (pending->IsOpenOn(host.name)) open.push_back(host.name);
+    }
+    // Unnotified hosts would refuse the change; the others do not revert.
+    const bool confirmed = now.state() == Confirmation::CONFIRMED;
+    if (!open.empty()) {
+      return confirmed ? UnavailableWords("msg-change-not-notified", change,
+                                          NameList(open), time)
+                       : UnavailableWords("msg-change-rolls-back", change,
+                                          open.front(), time);
+    }
+    if (confirmed && full) {
+      return UnavailableWords("msg-change-too-many-not-notified", change, time,
+                              kMaxPendingChanges);
+    }
   }
   return absl::OkStatus();
 }
@@ -473,7 +438,7 @@ void ClusterChanges::Confirm(const std::string& id, const AuditEntry& caller,
   if (!pending.ok()) return answered(pending.status());
   parts_.log->Notice("apply ", (*pending)->run_id(), ": confirmed by ",
                      ActorName(caller.who()));
-  (*pending)->Confirm(caller, AnswerTo((*pending)->run_id(), answered));
+  (*pending)->Confirm(caller, answered);
 }
 
 void ClusterChanges::Extend(const std::string& id, const AuditEntry& caller,
@@ -483,14 +448,14 @@ void ClusterChanges::Extend(const std::string& id, const AuditEntry& caller,
   parts_.log->Notice("apply ", (*pending)->run_id(), ": to be confirmed ",
                      absl::FormatDuration(by), " later, by ",
                      ActorName(caller.who()));
-  (*pending)->Extend(caller, by, AnswerTo((*pending)->run_id(), answered));
+  (*pending)->Extend(caller, by, answered);
 }
 
 std::vector<ConfirmResponse> ClusterChanges::Pending() {
   std::vector<ConfirmResponse> responses;
   const Followed waiting = AllWaiting();
   for (const auto& pending : waiting) {
-    responses.push_back(ResponseOf(pending->run_id(), pending->confirmation()));
+    responses.push_back(pending->response());
   }
   return responses;
 }

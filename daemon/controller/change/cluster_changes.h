@@ -108,7 +108,7 @@ class ClusterChanges {
   // `answered` before it returns. Blocks on the history.
   //   FailedPrecondition  also if it does not wait
   //   others              those of HistoryStore::FindApply
-  using Confirmed = std::function<void(absl::StatusOr<ConfirmResponse>)>;
+  using Confirmed = PendingChange::Answered;
   void Confirm(const std::string& id, const AuditEntry& caller,
                const Confirmed& answered) ABSL_LOCKS_EXCLUDED(mutex_);
   void Extend(const std::string& id, const AuditEntry& caller,
@@ -163,10 +163,10 @@ class ClusterChanges {
   // Notes in the apply's record which hosts this rollback has restored.
   void TakeBack(const ApplyReport& rollback) ABSL_LOCKS_EXCLUDED(mutex_);
   // Updates the history, or logs why not.
-  void Keep(ApplyReport report, const std::string& network_namespace);
+  void Keep(const ApplyReport& report);
   // A change's run is over, but hosts may still report. `plan`: null if it is
   // not known.
-  void Follow(const ApplyReport& report, const std::string& network_namespace,
+  void Follow(const ApplyReport& report,
               std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<PendingChange>> AllPending() const
@@ -184,8 +184,7 @@ class ClusterChanges {
   absl::Status CheckPending(const ApplyOrder& order) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   // A change of the previous controller.
-  void Resume(ChangeRecord change, const std::string& network_namespace)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Resume(ChangeRecord change) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ControllerParts parts_;
   const CallbackGate gate_;

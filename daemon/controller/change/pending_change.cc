@@ -62,7 +62,7 @@ void PendingChange::Work() {
   std::shared_ptr<FactOrder> check;
   std::vector<std::string> to_tell;
   std::vector<Answered> answered;
-  Confirmation now;
+  ConfirmResponse now;
   bool ends = false;
   {
     const absl::MutexLock one_at_a_time(&working_);
@@ -83,7 +83,8 @@ void PendingChange::Work() {
   Tell(to_tell, absl::ZeroDuration());
   for (const Answered& answer : answered) answer(now);
   if (ends) {
-    parts_.log->Notice(ChangeText(head_), ": ", EndOfConfirmation(now));
+    parts_.log->Notice(ChangeText(head_), ": ",
+                       EndOfConfirmation(now.confirmation()));
   }
   absl::MutexLock lock(&mutex_);
   parts_.scheduler->Cancel(timer_);
@@ -180,9 +181,13 @@ bool PendingChange::AnyAskedLocked() const {
                         [](const auto& each) { return each.second.asked; });
 }
 
-Confirmation PendingChange::NowLocked() const {
-  Confirmation now = KeptLocked();
-  if (over_ || now.state() != Confirmation::PENDING) return now;
+ConfirmResponse PendingChange::NowLocked() const {
+  ConfirmResponse response;
+  response.set_schema_version(1);
+  response.set_run_id(head_.run_id());
+  Confirmation& now = *response.mutable_confirmation();
+  now = KeptLocked();
+  if (over_ || now.state() != Confirmation::PENDING) return response;
   FindingValue waits;
   if (const auto away = AwayLocked(); !away.empty()) {
     waits = Worded("hub-waits-attach", NameList(away));
@@ -196,13 +201,15 @@ Confirmation PendingChange::NowLocked() const {
     waits = waits.words().empty() ? person : Worded("hub-and", waits, person);
   }
   if (!waits.words().empty()) *now.mutable_waits_for_words() = waits;
-  return now;
+  return response;
 }
 
 ApplyReport PendingChange::report() const {
   absl::MutexLock lock(&mutex_);
   ApplyReport report = record_.report();
-  if (report.has_confirmation()) *report.mutable_confirmation() = NowLocked();
+  if (report.has_confirmation()) {
+    *report.mutable_confirmation() = NowLocked().confirmation();
+  }
   return report;
 }
 
@@ -369,7 +376,7 @@ void PendingChange::OnAnswer(const std::string& host, absl::Duration extend_by,
 void PendingChange::EndExtend() {
   std::vector<FindingValue> refused;
   Answered answered;
-  Confirmation now;
+  ConfirmResponse now;
   {
     absl::MutexLock lock(&mutex_);
     last_deadline_ += extends_by_;
@@ -465,7 +472,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
 
 void PendingChange::GiveUp() {
   std::vector<Answered> answered;
-  Confirmation now;
+  ConfirmResponse now;
   FactQueue::Ticket check = 0;
   {
     const absl::MutexLock one_at_a_time(&working_);

@@ -38,6 +38,7 @@
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/audit.pb.h"
+#include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -57,7 +58,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   // change. Called on a thread that may block.
   using Save = std::function<void(const ApplyReport& report, bool is_settled)>;
   using Answered =
-      std::function<void(absl::StatusOr<Confirmation> confirmation)>;
+      std::function<void(absl::StatusOr<ConfirmResponse> response)>;
 
   // `report`: of the change whose run is over. `plan`: null if the history has
   // dropped it; then all rules count. The parts must outlive it, or Stop.
@@ -95,7 +96,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   const std::string& run_id() const { return head_.run_id(); }
   // The current state, with waits_for.
   ApplyReport report() const ABSL_LOCKS_EXCLUDED(mutex_);
-  Confirmation confirmation() const ABSL_LOCKS_EXCLUDED(mutex_) {
+  ConfirmResponse response() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return NowLocked();
   }
@@ -143,7 +144,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   std::vector<std::string> TakePendingHostsLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AnyAskedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Confirmation NowLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ConfirmResponse NowLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Checks soon: a user may just have fixed the last check's findings.
   void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -148,8 +148,7 @@ HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms) {
   return record;
 }
 
-HistoryRecord RecordOfApply(ApplyReport report,
-                            const std::string& network_namespace) {
+HistoryRecord RecordOfApply(ApplyReport report) {
   HistoryRecord record;
   HistoryEntry* const entry = record.mutable_entry();
   entry->set_id(report.run_id());
@@ -162,7 +161,7 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());
   entry->set_force(report.force());
-  entry->set_network_namespace(network_namespace);
+  entry->set_network_namespace(report.network_namespace());
   *record.mutable_apply() = std::move(report);
   return record;
 }
