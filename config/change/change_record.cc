@@ -269,7 +269,7 @@ bool ChangeRecord::Merge(const std::string& name, const PastApplies& past) {
   for (const ApplyResult& result : ResultsOf(report_.apply_id(), past)) {
     is_news |= Take(*index, result);
   }
-  if (is_news && !is_running()) {
+  if (is_news) {
     if (was_lost) mutable_host(*index)->set_came_back(true);
     NoteCameBack();
   }

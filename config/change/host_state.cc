@@ -1,6 +1,6 @@
 #include "config/change/host_state.h"
 
-#include "config/words/subject_text.h"
+#include "absl/algorithm/container.h"
 
 namespace clusterd {
 namespace {
@@ -26,8 +26,11 @@ constexpr OutcomeRow kOutcomes[] = {
 }  // namespace
 
 HostState NextState(HostState from, HostEvent event) {
+  if (from == HOST_STATE_UNSPECIFIED) return from;
   for (const HostTransition& each : kHostTransitions) {
-    if (each.from == from && each.event == event) return each.to;
+    if (each.event == event && absl::c_linear_search(each.from, from)) {
+      return each.to;
+    }
   }
   return HOST_STATE_UNSPECIFIED;
 }

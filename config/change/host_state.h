@@ -26,44 +26,36 @@ enum class HostEvent {
 };
 
 struct HostTransition {
-  HostState from;
   HostEvent event;
   HostState to;
+  HostState from[8];
 };
 
 // All transitions; any other event changes nothing. The states are ordered:
 // only a wave that was not asked goes back to an earlier one. So the state does
 // not depend on the order in which a host's reports arrive, or on how often.
 inline constexpr HostTransition kHostTransitions[] = {
-    {HOST_WAITING, HostEvent::kAsked, HOST_RUNNING},
-    {HOST_RUNNING, HostEvent::kNotAsked, HOST_WAITING},
-    {HOST_RUNNING, HostEvent::kGivenUp, HOST_LOST},
-    {HOST_RUNNING, HostEvent::kRefused, HOST_REFUSED},
-    {HOST_RUNNING, HostEvent::kUndone, HOST_REVERTED},
-    {HOST_RUNNING, HostEvent::kApplied, HOST_APPLIED},
-    {HOST_RUNNING, HostEvent::kHolds, HOST_CONFIRM_PENDING},
-    {HOST_RUNNING, HostEvent::kTakenBack, HOST_REVERTED},
-    {HOST_LOST, HostEvent::kNoneThere, HOST_REFUSED},
-    {HOST_LOST, HostEvent::kRefused, HOST_REFUSED},
-    {HOST_LOST, HostEvent::kUndone, HOST_REVERTED},
-    {HOST_LOST, HostEvent::kApplied, HOST_APPLIED},
-    {HOST_LOST, HostEvent::kHolds, HOST_CONFIRM_PENDING},
-    {HOST_LOST, HostEvent::kTakenBack, HOST_REVERTED},
-    {HOST_REFUSED, HostEvent::kUndone, HOST_REVERTED},
-    {HOST_REFUSED, HostEvent::kApplied, HOST_APPLIED},
-    {HOST_REFUSED, HostEvent::kHolds, HOST_CONFIRM_PENDING},
-    {HOST_REFUSED, HostEvent::kTakenBack, HOST_REVERTED},
-    {HOST_APPLIED, HostEvent::kHolds, HOST_CONFIRM_PENDING},
-    {HOST_APPLIED, HostEvent::kTakenBack, HOST_REVERTED},
-    {HOST_CONFIRM_PENDING, HostEvent::kKept, HOST_CONFIRMED},
-    {HOST_CONFIRM_PENDING, HostEvent::kDue, HOST_REVERTING},
-    {HOST_CONFIRM_PENDING, HostEvent::kTakenBack, HOST_REVERTED},
-    {HOST_REVERTING, HostEvent::kKept, HOST_CONFIRMED},
-    {HOST_REVERTING, HostEvent::kTakenBack, HOST_REVERTED},
-    {HOST_CONFIRMED, HostEvent::kTakenBack, HOST_REVERTED},
-    // A further attempt may have removed residues.
-    {HOST_REVERTED, HostEvent::kUndone, HOST_REVERTED},
-    {HOST_REVERTED, HostEvent::kTakenBack, HOST_REVERTED},
+    {HostEvent::kAsked, HOST_RUNNING, {HOST_WAITING}},
+    {HostEvent::kNotAsked, HOST_WAITING, {HOST_RUNNING}},
+    {HostEvent::kGivenUp, HOST_LOST, {HOST_RUNNING}},
+    {HostEvent::kNoneThere, HOST_REFUSED, {HOST_LOST}},
+    {HostEvent::kRefused, HOST_REFUSED, {HOST_RUNNING, HOST_LOST}},
+    {HostEvent::kApplied,
+     HOST_APPLIED,
+     {HOST_RUNNING, HOST_LOST, HOST_REFUSED}},
+    {HostEvent::kHolds,
+     HOST_CONFIRM_PENDING,
+     {HOST_RUNNING, HOST_LOST, HOST_REFUSED, HOST_APPLIED}},
+    {HostEvent::kDue, HOST_REVERTING, {HOST_CONFIRM_PENDING}},
+    {HostEvent::kKept, HOST_CONFIRMED, {HOST_CONFIRM_PENDING, HOST_REVERTING}},
+    // From REVERTED: a further attempt may have removed residues.
+    {HostEvent::kUndone,
+     HOST_REVERTED,
+     {HOST_RUNNING, HOST_LOST, HOST_REFUSED, HOST_REVERTED}},
+    {HostEvent::kTakenBack,
+     HOST_REVERTED,
+     {HOST_RUNNING, HOST_LOST, HOST_REFUSED, HOST_APPLIED, HOST_CONFIRM_PENDING,
+      HOST_REVERTING, HOST_CONFIRMED, HOST_REVERTED}},
 };
 
 // HOST_STATE_UNSPECIFIED: the event changes nothing.

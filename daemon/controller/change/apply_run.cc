@@ -47,6 +47,17 @@ ApplyResult LostResult(FindingValue why) {
   return result;
 }
 
+// What the answers to Cancel and Abort have in common.
+template <typename Response>
+Response ResponseOf(const ApplyReport& head) {
+  Response response;
+  response.set_schema_version(1);
+  response.set_run_id(head.run_id());
+  response.set_rollback(head.rollback());
+  response.set_actor(head.actor());
+  return response;
+}
+
 // Checks a host's answer. One about another apply, or one that does not fit the
 // task, leaves the host's state unknown, which is LOST.
 ApplyResult ResultOfAnswer(const ApplyReport& head,
@@ -452,7 +463,7 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
 absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   const CallbackGate::Pass pass(gate_);
   if (!pass) return UnavailableWords("msg-hub-stopping");
-  CancelResponse response;
+  auto response = ResponseOf<CancelResponse>(head_);
   bool is_news = false;
   {
     absl::MutexLock lock(&mutex_);
@@ -475,10 +486,6 @@ absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
     response.set_not_started(
         static_cast<uint32_t>(hosts_.size() - waves_.begin(wave_ + 1)));
   }
-  response.set_schema_version(1);
-  response.set_run_id(run_id());
-  response.set_rollback(head_.rollback());
-  response.set_actor(head_.actor());
   response.set_waves(static_cast<uint32_t>(waves_.count()));
   if (!is_news) return response;
   const absl::Status saved = SaveRunning();
@@ -496,7 +503,7 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
   const CallbackGate::Pass pass(gate_);
   const absl::StatusOr<CancelResponse> cancelled = Cancel(actor);
   RETURN_IF_ERROR(cancelled.status());
-  AbortApplyResponse response;
+  auto response = ResponseOf<AbortApplyResponse>(head_);
   std::vector<size_t> given_up;
   std::vector<AttachedHosts::TaskId> tasks;
   {
@@ -517,10 +524,6 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
     }
     AddNote(std::move(aborted), record_.mutable_report());
   }
-  response.set_schema_version(1);
-  response.set_run_id(run_id());
-  response.set_rollback(head_.rollback());
-  response.set_actor(head_.actor());
   response.set_aborted_by(actor);
   response.set_not_started(cancelled->not_started());
   // The task is cancelled; a later report goes to the history.

@@ -57,9 +57,9 @@ absl::Status AlreadyOver(const ApplyReport& report) {
 
 ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
   ChangeRequest request;
-  request.actor = ControllerActor(plan->cluster());
+  request.caller =
+      MakeAuditEntry("enforce", "", ControllerActor(plan->cluster()));
   request.plan = std::move(plan);
-  request.caller = MakeAuditEntry("enforce", "", request.actor);
   request.from = "enforce of the spec";
   request.enforced = true;
   request.no_confirm = true;
@@ -80,7 +80,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_rollback(request.plan == nullptr);
   if (!report.rollback()) report.set_apply_id(report.run_id());
   report.set_cluster(parts_.spec->cluster());
-  report.set_actor(request.actor);
+  report.set_actor(request.caller.who());
   report.set_force(request.force);
   report.set_enforced(request.enforced);
   report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize

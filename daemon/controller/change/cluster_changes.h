@@ -47,9 +47,8 @@ struct ChangeRequest {
   // ReadKeptPlan. Null: roll back the apply `rollback_of`.
   std::shared_ptr<const ClusterPlan> plan;
   std::string rollback_of;
-  // The SPIFFE id; the controller's own for changes that it begins.
-  std::string actor;
-  AuditEntry caller;  // The same for the audit file, with the call.
+  // Who calls; the controller for changes that it begins.
+  AuditEntry caller;
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;
   uint32_t canary = 0;     // As `wished` of ChooseCanary.

@@ -347,7 +347,6 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
   options.budget = std::make_shared<CallBudget>(&budget_, user->name);
   stream->Begin(std::move(options));
   ChangeRequest change;
-  change.actor = user->ToString();
   change.caller = AuditCaller(*context, call);
   change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
   change.wave_size = request.wave_size();
@@ -359,7 +358,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
         absl::Status status = complete(&change);
         if (status.ok()) status = changes_->Start(change, watcher).status();
         if (status.ok()) return;
-        parts_.log->Warning("refused ", call, " to ", ActorName(change.actor),
+        parts_.log->Warning("refused ", call, " to ", ActorName(change.caller.who()),
                             " (", change.from, "): ", status.message());
         parts_.audit->Refuse(change.caller, status);
         if (const auto to = weak.lock()) to->End(status);
