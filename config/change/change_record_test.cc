@@ -106,23 +106,6 @@ TEST(ChangeRecordTest, ControllerThatDiesLosesItsRunningHosts) {
   EXPECT_THAT(NotesOf(record), Contains(Say("hub-came-back", "b")));
 }
 
-TEST(ChangeRecordTest, RollbackWithoutTheJournalIsGoodOnlyWhereItWasLost) {
-  ChangeRecord record = Asked(2, /*rollback=*/true);
-  ApplyReport report = record.report();
-  report.mutable_hosts(1)->set_was_lost(true);
-  record = ChangeRecord(report);
-  ApplyResult none = ResultOf(ApplyResult::NOTHING_TO_DO, "no journal of it");
-  none.set_no_journal(true);
-  EXPECT_TRUE(record.Take(0, none));
-  EXPECT_TRUE(record.Take(1, none));
-  EXPECT_EQ(record.host(0).outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(ErrorText(record.host(0)),
-              Tells("hub-settings-stay", "no journal of it",
-                    Worded("hub-old-values-in", "aaaabbbbccccdddd")));
-  EXPECT_EQ(record.host(1).outcome(), ApplyResult::NOTHING_TO_DO);
-  EXPECT_EQ(record.state(1), HOST_REVERTED);
-}
-
 TEST(ChangeRecordTest, RollbackTakesBackWhatIsKept) {
   ChangeRecord record = Asked(2);
   ApplyResult applied = ResultOf(ApplyResult::APPLIED);
