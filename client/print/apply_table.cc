@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/print/history_table.h"
-#include "config/change/host_state.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
 #include "config/values/hostlist.h"
@@ -218,13 +217,8 @@ std::string ConfirmationOf(const ApplyReport& report) {
 
 }  // namespace
 
-State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
-  const OutcomeRow row = OutcomeRowOf(outcome);
-  return rollback ? row.rollback : row.apply;
-}
-
 std::string OutcomeWord(ApplyResult::Outcome outcome) {
-  const char* const words = OutcomeRowOf(outcome).words;
+  const char* const words = OutcomeWordsName(outcome);
   return words != nullptr ? Say(words)
                           : Say("apply-outcome", static_cast<int>(outcome));
 }
@@ -268,10 +262,6 @@ std::string RunWord(const ApplyReport& report) {
     }
   }
   return absl::AsciiStrToUpper(OutcomeText(OutcomeName(standing, outcome)));
-}
-
-bool MayHold(ApplyResult::Outcome outcome) {
-  return OutcomeRowOf(outcome).may_hold;
 }
 
 bool LeftChanges(const ApplyReport& report) {

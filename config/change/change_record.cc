@@ -83,18 +83,6 @@ FindingValue ChangeWords(const ApplyReport& head) {
                 head.run_id(), ActorName(head.actor()));
 }
 
-std::string EndOfConfirmation(const Confirmation& over) {
-  return absl::StrCat(
-      over.state() == Confirmation::CONFIRMED
-          ? absl::StrCat("confirmed by ", ActorName(over.confirmed_by()))
-          : "not confirmed in time, its hosts roll back",
-      over.pending().empty()
-          ? ""
-          : absl::StrCat("; never notified: ",
-                         ValueText(NameList(
-                             {over.pending().begin(), over.pending().end()}))));
-}
-
 ChangeRecord::ChangeRecord(ApplyReport report, bool has_plan)
     : report_(std::move(report)), has_plan_(has_plan) {
   for (size_t i = 0; i < static_cast<size_t>(report_.hosts_size()); ++i) {
@@ -132,9 +120,8 @@ bool ChangeRecord::AnyIn(std::initializer_list<HostState> states) const {
 
 void ChangeRecord::Count(const ApplyResult& host, int by) {
   if (host.state() == HOST_WAITING || host.state() == HOST_RUNNING) return;
-  const OutcomeRow row = OutcomeRowOf(host.outcome());
-  const State verdict = report_.rollback() ? row.rollback : row.apply;
-  (verdict == PASS ? done_ : failed_) += static_cast<uint32_t>(by);
+  const bool good = HostEnd(host.outcome(), report_.rollback()) == PASS;
+  (good ? done_ : failed_) += static_cast<uint32_t>(by);
 }
 
 bool ChangeRecord::Move(size_t index, HostEvent event) {
@@ -188,9 +175,8 @@ bool ChangeRecord::Take(size_t index, ApplyResult result) {
   if (!event.has_value()) return false;
   const HostState next = NextState(known.state(), *event);
   if (next == HOST_STATE_UNSPECIFIED) return AddSteps(index, &result);
-  const bool is_again =
-      next == known.state() && OutcomeRowOf(result.outcome()).taken_back <=
-                                   OutcomeRowOf(known.outcome()).taken_back;
+  const bool is_again = next == known.state() && TakenBack(result.outcome()) <=
+                                                     TakenBack(known.outcome());
   if (is_again) return AddSteps(index, &result);
   Put(index, next, std::move(result));
   return true;
@@ -289,8 +275,7 @@ void ChangeRecord::NoteCameBack() {
   bool all_well = true;
   for (const ApplyResult& host : report_.hosts()) {
     if (host.came_back()) names.push_back(host.host());
-    const OutcomeRow row = OutcomeRowOf(host.outcome());
-    all_well &= (report_.rollback() ? row.rollback : row.apply) == PASS;
+    all_well &= HostEnd(host.outcome(), report_.rollback()) == PASS;
   }
   if (names.empty()) return;
   FindingValue* const note =

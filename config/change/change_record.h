@@ -47,12 +47,11 @@ inline void AddNote(FindingValue note, ApplyReport* report) {
   *report->mutable_notes_words()->add_values() = std::move(note);
 }
 
-// "rollback 4f09c2d1 of alice", and how its confirmation ended.
+// "rollback 4f09c2d1 of alice".
 FindingValue ChangeWords(const ApplyReport& head);
 inline std::string ChangeText(const ApplyReport& head) {
   return ValueText(ChangeWords(head));
 }
-std::string EndOfConfirmation(const Confirmation& over);
 
 // A host's results of an apply and its rollbacks, an applied one with its
 // deadline; whether it works on none of them; and whether it has a journal.

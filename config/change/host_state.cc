@@ -5,6 +5,15 @@
 namespace clusterd {
 namespace {
 
+struct OutcomeRow {
+  ApplyResult::Outcome outcome;
+  const char* words;
+  State apply;     // Verdict on such an apply,
+  State rollback;  // and on a rollback.
+  bool may_hold;
+  int taken_back;
+};
+
 constexpr OutcomeRow kOutcomes[] = {
     {ApplyResult::OUTCOME_UNSPECIFIED, "apply-awaited", UNKNOWN, UNKNOWN, true,
      0},
@@ -23,6 +32,13 @@ constexpr OutcomeRow kOutcomes[] = {
     {ApplyResult::RUNNING, "apply-running", UNKNOWN, UNKNOWN, true, 0},
 };
 
+OutcomeRow RowOf(ApplyResult::Outcome outcome) {
+  for (const OutcomeRow& row : kOutcomes) {
+    if (row.outcome == outcome) return row;
+  }
+  return {outcome, nullptr, UNKNOWN, UNKNOWN, false, 0};
+}
+
 }  // namespace
 
 HostState NextState(HostState from, HostEvent event) {
@@ -35,15 +51,23 @@ HostState NextState(HostState from, HostEvent event) {
   return HOST_STATE_UNSPECIFIED;
 }
 
-OutcomeRow OutcomeRowOf(ApplyResult::Outcome outcome) {
-  for (const OutcomeRow& row : kOutcomes) {
-    if (row.outcome == outcome) return row;
-  }
-  return {outcome, nullptr, UNKNOWN, UNKNOWN, false, 0};
+State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
+  const OutcomeRow row = RowOf(outcome);
+  return rollback ? row.rollback : row.apply;
+}
+
+bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
+
+int TakenBack(ApplyResult::Outcome outcome) {
+  return RowOf(outcome).taken_back;
+}
+
+const char* OutcomeWordsName(ApplyResult::Outcome outcome) {
+  return RowOf(outcome).words;
 }
 
 FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
-  const char* const words = OutcomeRowOf(outcome).words;
+  const char* const words = OutcomeWordsName(outcome);
   return Worded(outcome == ApplyResult::OUTCOME_UNSPECIFIED || words == nullptr
                     ? "hub-without-result"
                     : words);

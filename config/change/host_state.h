@@ -61,18 +61,19 @@ inline constexpr HostTransition kHostTransitions[] = {
 // HOST_STATE_UNSPECIFIED: the event changes nothing.
 HostState NextState(HostState from, HostEvent event);
 
-struct OutcomeRow {
-  ApplyResult::Outcome outcome;
-  const char* words;
-  State apply;     // Verdict on such an apply, and
-  State rollback;  // on a rollback. PASS: it ended as intended.
-  bool may_hold;   // The host may hold what the apply set.
-  int taken_back;  // How well it was undone or rolled back; 0: it was not.
-};
+// State of one host's end, as a table in host_state.cc; UNKNOWN for an outcome
+// of a newer version. PASS: it ended as intended.
+State HostEnd(ApplyResult::Outcome outcome, bool rollback);
 
-// A row without words for an outcome of a newer version.
-OutcomeRow OutcomeRowOf(ApplyResult::Outcome outcome);
+// True if the host may have changes of this apply, so that a rollback asks it:
+// applied, lost, without an end, or undone with residues.
+bool MayHold(ApplyResult::Outcome outcome);
 
+// How well a change was undone or rolled back; 0: it was not.
+int TakenBack(ApplyResult::Outcome outcome);
+
+// The name of the outcome's words; null for one of a newer version.
+const char* OutcomeWordsName(ApplyResult::Outcome outcome);
 // "rolled back with residues"; "without result" for an unset or unknown one.
 FindingValue OutcomeWords(ApplyResult::Outcome outcome);
 

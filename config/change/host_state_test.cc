@@ -64,9 +64,8 @@ TEST(NextStateTest, NeverGoesBackOnceAHostWasAsked) {
 TEST(OutcomeWordsTest, EveryOutcomeHasARow) {
   const auto* const type = ApplyResult::Outcome_descriptor();
   for (int i = 0; i < type->value_count(); ++i) {
-    EXPECT_NE(OutcomeRowOf(
-                  static_cast<ApplyResult::Outcome>(type->value(i)->number()))
-                  .words,
+    EXPECT_NE(OutcomeWordsName(
+                  static_cast<ApplyResult::Outcome>(type->value(i)->number())),
               nullptr)
         << type->value(i)->name();
   }

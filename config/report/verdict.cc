@@ -65,9 +65,9 @@ Standing StandingOf(const ApplyReport& report) {
   if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return {};
   bool taken_back = false, stays = false;
   for (const ApplyResult& host : report.hosts()) {
-    const OutcomeRow row = OutcomeRowOf(host.outcome());
     taken_back |= EventOf(/*rollback=*/false, host) == HostEvent::kTakenBack;
-    stays |= row.may_hold || row.words == nullptr;
+    stays |=
+        MayHold(host.outcome()) || OutcomeWordsName(host.outcome()) == nullptr;
   }
   if (taken_back) {
     return stays ? Standing::kPartlyRolledBack : Standing::kRolledBack;

@@ -165,7 +165,7 @@ bool JournalState::not_confirmed() const {
 
 bool JournalState::in_effect() const {
   return applied() ||
-         (phase == HOST_REVERTED && OutcomeRowOf(end.outcome()).may_hold);
+         (phase == HOST_REVERTED && MayHold(end.outcome()));
 }
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {

@@ -287,43 +287,44 @@ void ApplyRun::OnWaitOver(size_t index) {
              back ? "hub-attached-silent" : "hub-not-attached-since", why)));
 }
 
-bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
-  const std::optional<size_t> index = IndexOf(host);
-  if (!index.has_value() || result.apply_id() != head_.apply_id() ||
-      !EventOf(head_.rollback(), result).has_value()) {
-    return false;
-  }
+bool ApplyRun::TakePast(size_t index, const ApplyResult& result) {
   {
     absl::MutexLock lock(&mutex_);
     if (!record_.is_running()) return false;
-    if (record_.state(*index) != HOST_RUNNING) {
+    if (record_.state(index) != HOST_RUNNING) {
       // Corrects the report while the run lasts: the host was LOST, or it has
       // reverted before the run could be confirmed.
-      if (!record_.Take(*index, result)) return false;
-      record_.NoteDeadline(*index, asked_[*index].at, parts_.scheduler->Now());
+      if (!record_.Take(index, result)) return false;
+      record_.NoteDeadline(index, asked_[index].at, parts_.scheduler->Now());
       return true;
     }
     // This result is older than the task, whose answer is still to come.
-    if (!asked_[*index].lost_because.has_value()) return false;
+    if (!asked_[index].lost_because.has_value()) return false;
   }
-  Settle(*index, result);
+  Settle(index, result);
   return true;
 }
 
-void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
-  const std::optional<size_t> index = IndexOf(host);
-  if (!index.has_value()) return;
-  const std::vector<ApplyResult> results = ResultsOf(head_.apply_id(), past);
+bool ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
+  std::optional<size_t> index;
+  {
+    absl::MutexLock lock(&mutex_);
+    index = record_.IndexOf(host);
+  }
+  if (!index.has_value()) return false;
+  bool is_news = false;
   bool stands = false;
+  const std::vector<ApplyResult> results = ResultsOf(head_.apply_id(), past);
   for (const ApplyResult& result : results) {
-    OnPastApply(host, result);
-    stands |= !EventOf(head_.rollback(), result).has_value();
+    const bool settles = EventOf(head_.rollback(), result).has_value();
+    is_news |= settles && TakePast(*index, result);
+    stands |= !settles;
   }
   // The task ended with the stream, or with the host's clusterd.
   const bool has_journal = HasJournal(head_.apply_id(), past);
   if (!HasEnded(head_.apply_id(), past) ||
       (has_journal && !(head_.rollback() && stands))) {
-    return;
+    return is_news;
   }
   std::optional<FindingValue> why;
   {
@@ -331,11 +332,12 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
     why = asked_[*index].lost_because;
   }
   // The task's own answer is still to come.
-  if (!why.has_value()) return;
+  if (!why.has_value()) return is_news;
   ApplyResult result = LostResult(
       Worded(has_journal ? "hub-not-rolled-back" : "hub-no-journal", *why));
   result.set_no_journal(head_.rollback() && !has_journal);
   Settle(*index, std::move(result));
+  return true;
 }
 
 void ApplyRun::Settle(size_t index, ApplyResult result) {

@@ -82,12 +82,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // Saves the run, which blocks, and begins the first wave. An error: the save
   // failed, no host was asked and no other callback was called.
   absl::Status Start() ABSL_LOCKS_EXCLUDED(mutex_);
-  // A host reports an earlier apply. True if that was new to this run.
-  bool OnPastApply(const std::string& host, const ApplyResult& result)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for all applies that it reports. If the host does not know the
-  // run's apply, the run stops waiting for it. A run that is over ignores them.
-  void OnPastApplies(const std::string& host, const PastApplies& past)
+  // A host reports earlier applies. If it does not know the run's apply, the
+  // run stops waiting for it. A run that is over ignores it. True if it is
+  // news.
+  bool OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Begins no further wave; blocks while it saves that, and holds even if the
   // save fails. If the run was cancelled before, the answer names the user.
@@ -110,12 +108,6 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   }
 
  private:
-  std::optional<size_t> IndexOf(const std::string& host) const
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    return record_.IndexOf(host);
-  }
-
   struct Asked {
     absl::Time at;
     AttachedHosts::TaskId task = 0;  // 0: not assigned yet.
@@ -148,6 +140,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   void WaitForReattach(size_t index, absl::Duration wait)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void OnWaitOver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool TakePast(size_t index, const ApplyResult& result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends a running host.
   void Settle(size_t index, ApplyResult result) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndWave() ABSL_LOCKS_EXCLUDED(mutex_);

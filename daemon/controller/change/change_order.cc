@@ -75,26 +75,25 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   return PreconditionWords("msg-change-nothing-to-do");
 }
 
-// Refuse early: if a wave cannot succeed, no host should change.
-absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
+// Refuse early: if a wave cannot succeed, no host should change. A host without
+// automatic rollback would keep values that the others revert.
+absl::Status CheckHosts(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> absent;
-  for (const ApplyOrder::Host& host : order.hosts) {
-    if (!hosts->IsAttached(host.name)) absent.push_back(host.name);
-  }
-  if (absent.empty()) return absl::OkStatus();
-  return PreconditionWords("msg-change-hosts-away", NameList(absent));
-}
-
-// A host without automatic rollback would keep values that the others revert.
-absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> unable;
   for (const ApplyOrder::Host& host : order.hosts) {
     const std::optional<Hello> hello = hosts->HelloOf(host.name);
-    if (hello && !absl::c_linear_search(hello->tasks(), "confirm")) {
+    if (!hosts->IsAttached(host.name)) {
+      absent.push_back(host.name);
+    } else if (hello && !absl::c_linear_search(hello->tasks(), "confirm")) {
       unable.push_back(host.name);
     }
   }
-  if (unable.empty()) return absl::OkStatus();
+  if (!absent.empty()) {
+    return PreconditionWords("msg-change-hosts-away", NameList(absent));
+  }
+  if (unable.empty() || !order.report.has_confirmation()) {
+    return absl::OkStatus();
+  }
   return PreconditionWords("msg-change-cannot-revert", NameList(unable));
 }
 
@@ -188,10 +187,8 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
             &order.report);
   }
   order.plan = std::move(plan);
-  RETURN_IF_ERROR(CheckAttached(parts.hosts, order));
-  if (confirm.within_ms() == 0) return order;
-  RETURN_IF_ERROR(CheckTakesBack(parts.hosts, order));
-  *order.report.mutable_confirmation() = confirm;
+  if (confirm.within_ms() > 0) *order.report.mutable_confirmation() = confirm;
+  RETURN_IF_ERROR(CheckHosts(parts.hosts, order));
   return order;
 }
 
@@ -220,7 +217,7 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
   const uint32_t command_ms = parts.spec->spec()->deadlines().command_ms();
   for (const ApplyResult& host : apply.hosts()) {
     // A second attempt may remove residues: a tool hung, or an engine stopped.
-    if (!OutcomeRowOf(host.outcome()).may_hold) continue;
+    if (!MayHold(host.outcome())) continue;
     const HostPlan* const known = planned[host.host()];
     const int steps =
         known == nullptr ? host.steps_size() : known->steps_size();

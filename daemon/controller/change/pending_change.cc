@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "config/change/touched_rules.h"
+#include "config/report/verdict.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -83,8 +84,11 @@ void PendingChange::Work() {
   Tell(to_tell, absl::ZeroDuration());
   for (const Answered& answer : answered) answer(now);
   if (ends) {
+    const Confirmation& over = now.confirmation();
     parts_.log->Notice(ChangeText(head_), ": ",
-                       EndOfConfirmation(now.confirmation()));
+                       over.state() == Confirmation::CONFIRMED
+                           ? ValueText(ConfirmedWords(over))
+                           : "not confirmed in time, its hosts roll back");
   }
   absl::MutexLock lock(&mutex_);
   parts_.scheduler->Cancel(timer_);
