@@ -53,6 +53,11 @@ absl::Status AlreadyOver(const ApplyReport& report) {
                  : absl::StrCat("history-outcome-", RunOutcomeName(report))));
 }
 
+absl::Status WhyNot(const absl::Status& refused, const ApplyRun& run) {
+  return absl::IsFailedPrecondition(refused) ? AlreadyOver(run.report())
+                                             : refused;
+}
+
 }  // namespace
 
 ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
@@ -317,18 +322,13 @@ absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
                                                       const std::string& from) {
   ASSIGN_OR_RETURN(const std::shared_ptr<ApplyRun> run, FindCurrent(id));
   absl::StatusOr<CancelResponse> cancelled = run->Cancel(actor);
-  const ApplyReport report = run->report();
-  if (absl::IsFailedPrecondition(cancelled.status())) {
-    return AlreadyOver(report);
-  }
-  if (!cancelled.ok()) return cancelled;
+  if (!cancelled.ok()) return WhyNot(cancelled.status(), *run);
+  const std::string& first = cancelled->cancelled().actor();
   parts_.log->Notice(
-      ChangeText(report), ": cancelled by ", ActorName(actor), " (", from,
-      ") in wave ", cancelled->cancelled().wave(), " of ", cancelled->waves(),
-      cancelled->cancelled().actor() == actor
-          ? ""
-          : absl::StrCat(", after ",
-                         ActorName(cancelled->cancelled().actor())));
+      ChangeText(run->report()), ": cancelled by ", ActorName(actor), " (",
+      from, ") in wave ", cancelled->cancelled().wave(), " of ",
+      cancelled->waves(),
+      first == actor ? "" : absl::StrCat(", after ", ActorName(first)));
   return cancelled;
 }
 
@@ -336,11 +336,9 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
     const std::string& id, const std::string& actor, const std::string& from) {
   ASSIGN_OR_RETURN(const std::shared_ptr<ApplyRun> run, FindCurrent(id));
   absl::StatusOr<AbortApplyResponse> aborted = run->Abort(actor);
-  const ApplyReport report = run->report();
-  if (absl::IsFailedPrecondition(aborted.status())) return AlreadyOver(report);
-  if (!aborted.ok()) return aborted;
-  parts_.log->Notice(ChangeText(report), ": aborted by ", actor, " (", from,
-                     "), ", aborted->given_up_size(),
+  if (!aborted.ok()) return WhyNot(aborted.status(), *run);
+  parts_.log->Notice(ChangeText(run->report()), ": aborted by ", actor, " (",
+                     from, "), ", aborted->given_up_size(),
                      " hosts not waited for any more");
   return aborted;
 }

@@ -474,28 +474,34 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
   Tell(hosts, by);
 }
 
+std::vector<PendingChange::Answered> PendingChange::EndLocked(
+    FactQueue::Ticket* check) {
+  over_ = true;
+  parts_.scheduler->Cancel(timer_);
+  *check = std::exchange(check_, 0);
+  std::vector<Answered> answered = std::exchange(waiting_, {});
+  if (extending_ != nullptr) answered.push_back(std::move(extending_));
+  extending_ = nullptr;
+  return answered;
+}
+
 void PendingChange::GiveUp() {
   std::vector<Answered> answered;
-  ConfirmResponse now;
   FactQueue::Ticket check = 0;
   {
     const absl::MutexLock one_at_a_time(&working_);
     {
       absl::MutexLock lock(&mutex_);
       if (over_) return;
-      over_ = true;
+      answered = EndLocked(&check);
       // Even a confirmed one, so that the next controller does not confirm it.
       EditLocked()->set_state(Confirmation::REVERTING);
       record_.MoveAll(HostEvent::kDue);
-      std::swap(check, check_);
-      answered.swap(waiting_);
-      now = NowLocked();
-      parts_.scheduler->Cancel(timer_);
     }
     SaveNews();
   }
   if (check != 0) parts_.queue->Leave(check);
-  for (const Answered& answer : answered) answer(now);
+  for (const Answered& answer : answered) answer(response());
 }
 
 void PendingChange::TakeBack(const ApplyReport& rollback) {
@@ -552,12 +558,7 @@ void PendingChange::Stop() {
   std::vector<Answered> answered;
   {
     absl::MutexLock lock(&mutex_);
-    over_ = true;
-    std::swap(check, check_);
-    answered.swap(waiting_);
-    if (extending_ != nullptr) answered.push_back(std::move(extending_));
-    extending_ = nullptr;
-    parts_.scheduler->Cancel(timer_);
+    answered = EndLocked(&check);
   }
   if (check != 0) parts_.queue->Leave(check);
   for (const Answered& answer : answered) {

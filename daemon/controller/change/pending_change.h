@@ -137,6 +137,9 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
     return record_.mutable_report()->mutable_confirmation();
   }
   bool IsLateLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the confirmation; returns whom to answer, and the check to leave.
+  std::vector<Answered> EndLocked(FactQueue::Ticket* check)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Saves the record if it has changed.
   void SaveNews() ABSL_EXCLUSIVE_LOCKS_REQUIRED(working_)
       ABSL_LOCKS_EXCLUDED(mutex_);
