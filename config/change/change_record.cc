@@ -32,13 +32,6 @@ FindingValue WhyWaiting(const ApplyReport& report) {
                     : "hub-earlier-wave-failed");
 }
 
-bool AnyHostIn(const ApplyReport& report,
-               std::initializer_list<HostState> states) {
-  return absl::c_any_of(report.hosts(), [states](const ApplyResult& host) {
-    return absl::c_linear_search(states, host.state());
-  });
-}
-
 bool HasApplied(const ApplyReport& report) {
   return FirstWith(report.hosts(), &ApplyResult::outcome,
                    ApplyResult::APPLIED) != nullptr;
@@ -75,7 +68,9 @@ void ExplainNoJournal(const ApplyReport& report, bool was_lost, bool has_plan,
 }  // namespace
 
 bool IsOpen(const ApplyReport& report) {
-  return AnyHostIn(report, kOpenStates);
+  return absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
+    return absl::c_linear_search(kOpenStates, host.state());
+  });
 }
 
 FindingValue ChangeWords(const ApplyReport& head) {
@@ -112,10 +107,6 @@ std::vector<std::string> ChangeRecord::HostsIn(
     }
   }
   return names;
-}
-
-bool ChangeRecord::AnyIn(std::initializer_list<HostState> states) const {
-  return AnyHostIn(report_, states);
 }
 
 void ChangeRecord::Count(const ApplyResult& host, int by) {
@@ -217,28 +208,6 @@ void ChangeRecord::Put(size_t index, HostState state, ApplyResult result) {
   Count(*host, 1);
 }
 
-std::vector<ApplyResult> ResultsOf(const std::string& apply_id,
-                                   const PastApplies& past) {
-  const bool waits = past.waits_for_confirmation() == apply_id;
-  std::vector<ApplyResult> results;
-  for (const ApplyResult& result : past.results()) {
-    if (result.apply_id() == apply_id) results.push_back(result);
-  }
-  // The result need not be among the newest.
-  if (waits && FirstWith(results, &ApplyResult::outcome,
-                         ApplyResult::APPLIED) == nullptr) {
-    results.emplace_back().set_outcome(ApplyResult::APPLIED);
-    results.back().set_apply_id(apply_id);
-  }
-  for (ApplyResult& result : results) {
-    // The journal lacks this: it was written before the deadline was known.
-    if (waits && result.outcome() == ApplyResult::APPLIED) {
-      result.set_reverts_in_ms(std::max<uint32_t>(1, past.reverts_in_ms()));
-    }
-  }
-  return results;
-}
-
 bool HasEnded(const std::string& apply_id, const PastApplies& past) {
   return past.knows_all() && past.at_work() != apply_id;
 }
@@ -252,7 +221,8 @@ bool ChangeRecord::Merge(const std::string& name, const PastApplies& past) {
   if (!index.has_value()) return false;
   const bool was_lost = host(*index).outcome() == ApplyResult::LOST;
   bool is_news = false;
-  for (const ApplyResult& result : ResultsOf(report_.apply_id(), past)) {
+  for (const ApplyResult& result : past.results()) {
+    if (result.apply_id() != report_.apply_id()) continue;
     is_news |= Take(*index, result);
   }
   if (is_news) {

@@ -53,10 +53,8 @@ inline std::string ChangeText(const ApplyReport& head) {
   return ValueText(ChangeWords(head));
 }
 
-// A host's results of an apply and its rollbacks, an applied one with its
-// deadline; whether it works on none of them; and whether it has a journal.
-std::vector<ApplyResult> ResultsOf(const std::string& apply_id,
-                                   const PastApplies& past);
+// Whether a host works neither on this apply nor on its rollback; and whether
+// it has a journal of it.
 bool HasEnded(const std::string& apply_id, const PastApplies& past);
 bool HasJournal(const std::string& apply_id, const PastApplies& past);
 
@@ -80,7 +78,9 @@ class ChangeRecord {
             std::initializer_list<HostState> states) const;
   std::vector<std::string> HostsIn(
       std::initializer_list<HostState> states) const;
-  bool AnyIn(std::initializer_list<HostState> states) const;
+  bool AnyIn(std::initializer_list<HostState> states) const {
+    return !HostsIn(states).empty();
+  }
   // The run's hosts that ended as intended, or did not.
   uint32_t done() const { return done_; }
   uint32_t failed() const { return failed_; }

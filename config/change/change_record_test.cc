@@ -166,8 +166,7 @@ std::vector<std::vector<PastApplies>> Histories(bool rollback) {
   PastApplies applied = PastOf(ResultOf(ApplyResult::APPLIED));
   applied.mutable_results(0)->add_steps()->set_step(1);
   PastApplies waits = applied;
-  waits.set_waits_for_confirmation(kId);
-  waits.set_reverts_in_ms(200000);
+  waits.mutable_results(0)->set_reverts_in_ms(200000);
   PastApplies none;
   none.set_knows_all(true);
   PastApplies at_work;

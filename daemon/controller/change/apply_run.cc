@@ -314,8 +314,8 @@ bool ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
   if (!index.has_value()) return false;
   bool is_news = false;
   bool stands = false;
-  const std::vector<ApplyResult> results = ResultsOf(head_.apply_id(), past);
-  for (const ApplyResult& result : results) {
+  for (const ApplyResult& result : past.results()) {
+    if (result.apply_id() != head_.apply_id()) continue;
     const bool settles = EventOf(head_.rollback(), result).has_value();
     is_news |= settles && TakePast(*index, result);
     stands |= !settles;

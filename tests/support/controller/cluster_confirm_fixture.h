@@ -124,14 +124,13 @@ class ClusterConfirmTest : public ClusterChangesTest {
     changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }
-  // A host that attached again; its journal lacks the time.
+  // A host that attached again.
   void TellWaits(int host, uint32_t reverts_in_ms) {
     PastApplies past;
     past.add_results()->set_apply_id(id_);
     past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
     past.mutable_results(0)->set_host(Name(host));
-    past.set_waits_for_confirmation(id_);
-    past.set_reverts_in_ms(reverts_in_ms);
+    past.mutable_results(0)->set_reverts_in_ms(reverts_in_ms);
     changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }
