@@ -32,6 +32,13 @@ FindingValue WhyWaiting(const ApplyReport& report) {
                     : "hub-earlier-wave-failed");
 }
 
+bool AnyHostIn(const ApplyReport& report,
+               std::initializer_list<HostState> states) {
+  return absl::c_any_of(report.hosts(), [states](const ApplyResult& host) {
+    return absl::c_linear_search(states, host.state());
+  });
+}
+
 bool HasApplied(const ApplyReport& report) {
   return FirstWith(report.hosts(), &ApplyResult::outcome,
                    ApplyResult::APPLIED) != nullptr;
@@ -68,9 +75,7 @@ void ExplainNoJournal(const ApplyReport& report, bool was_lost, bool has_plan,
 }  // namespace
 
 bool IsOpen(const ApplyReport& report) {
-  return absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
-    return absl::c_linear_search(kOpenStates, host.state());
-  });
+  return AnyHostIn(report, kOpenStates);
 }
 
 FindingValue ChangeWords(const ApplyReport& head) {
@@ -107,6 +112,10 @@ std::vector<std::string> ChangeRecord::HostsIn(
     }
   }
   return names;
+}
+
+bool ChangeRecord::AnyIn(std::initializer_list<HostState> states) const {
+  return AnyHostIn(report_, states);
 }
 
 void ChangeRecord::Count(const ApplyResult& host, int by) {
@@ -229,7 +238,7 @@ bool ChangeRecord::Merge(const std::string& name, const PastApplies& past) {
     if (was_lost) mutable_host(*index)->set_came_back(true);
     NoteCameBack();
   }
-  if (HasEnded(report_.apply_id(), past) &&
+  if (state(*index) == HOST_LOST && HasEnded(report_.apply_id(), past) &&
       !HasJournal(report_.apply_id(), past)) {
     is_news |= Move(*index, HostEvent::kNoneThere);
   }
@@ -242,10 +251,8 @@ bool ChangeRecord::Merge(const std::string& name, const PastApplies& past) {
 
 void ChangeRecord::NoteCameBack() {
   std::vector<std::string> names;
-  bool all_well = true;
   for (const ApplyResult& host : report_.hosts()) {
     if (host.came_back()) names.push_back(host.host());
-    all_well &= HostEnd(host.outcome(), report_.rollback()) == PASS;
   }
   if (names.empty()) return;
   FindingValue* const note =
@@ -256,6 +263,7 @@ void ChangeRecord::NoteCameBack() {
   } else {
     *note = Worded(kCameBack, NameList(names));
   }
+  const bool all_well = done_ == static_cast<uint32_t>(report_.hosts_size());
   report_.set_outcome(all_well ? ApplyReport::SUCCEEDED : report_.ended());
 }
 

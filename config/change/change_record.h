@@ -78,9 +78,7 @@ class ChangeRecord {
             std::initializer_list<HostState> states) const;
   std::vector<std::string> HostsIn(
       std::initializer_list<HostState> states) const;
-  bool AnyIn(std::initializer_list<HostState> states) const {
-    return !HostsIn(states).empty();
-  }
+  bool AnyIn(std::initializer_list<HostState> states) const;
   // The run's hosts that ended as intended, or did not.
   uint32_t done() const { return done_; }
   uint32_t failed() const { return failed_; }

@@ -108,14 +108,15 @@ bool HasFirewallSteps(const ClusterPlan& plan) {
 }  // namespace
 
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
-                                            absl::Duration wished,
-                                            bool automatic, bool stays,
+                                            const ApplyPlanRequest& options,
                                             size_t waves) {
   Confirmation confirm;
-  if (stays && (automatic || wished != absl::ZeroDuration())) {
+  absl::Duration wished = absl::Milliseconds(options.confirm_within_ms());
+  if (options.no_confirm() &&
+      (options.auto_confirm() || wished != absl::ZeroDuration())) {
     return InvalidWords("msg-change-kept-and-confirmed");
   }
-  if (stays) return confirm;
+  if (options.no_confirm()) return confirm;
   if (wished == absl::ZeroDuration()) {
     if (!HasFirewallSteps(plan)) return confirm;
     wished = std::clamp(kDefaultConfirmPerWave * waves, kDefaultConfirmWithin,
@@ -130,7 +131,7 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
   confirm.set_state(Confirmation::PENDING);
   confirm.set_within_ms(
       static_cast<uint32_t>(absl::ToInt64Milliseconds(wished)));
-  confirm.set_automatic(automatic);
+  confirm.set_automatic(options.auto_confirm());
   return confirm;
 }
 

@@ -19,6 +19,7 @@
 #include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/history/history_store.h"
 #include "proto/audit.pb.h"
+#include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -53,13 +54,11 @@ inline constexpr absl::Duration kDefaultConfirmPerWave = absl::Seconds(30);
 inline constexpr absl::Duration kShortestConfirmWithin = absl::Minutes(1);
 inline constexpr absl::Duration kLongestConfirmWithin = absl::Hours(24);
 
-// The automatic rollback of a plan's change, without a state; within_ms 0:
-// none. `wished` as in ApplyPlanRequest, zero: not set; at most a day. `waves`:
-// the run's number of waves. InvalidArgument beyond these bounds, or if both a
+// The automatic rollback of a plan's change; within_ms 0: none. `waves`: the
+// run's number of waves. InvalidArgument beyond these bounds, or if both a
 // rollback and none are requested.
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
-                                            absl::Duration wished,
-                                            bool automatic, bool stays,
+                                            const ApplyPlanRequest& options,
                                             size_t waves);
 
 // Reads the kept plan with exactly this id and digest.

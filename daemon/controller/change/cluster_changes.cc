@@ -67,7 +67,7 @@ ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
   request.plan = std::move(plan);
   request.from = "enforce of the spec";
   request.enforced = true;
-  request.no_confirm = true;
+  request.options.set_no_confirm(true);
   return request;
 }
 
@@ -86,10 +86,10 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   if (!report.rollback()) report.set_apply_id(report.run_id());
   report.set_cluster(parts_.spec->cluster());
   report.set_actor(request.caller.who());
-  report.set_force(request.force);
+  report.set_force(request.options.force());
   report.set_enforced(request.enforced);
-  report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
-                                              : request.wave_size);
+  const uint32_t wave_size = request.options.wave_size();
+  report.set_wave_size(wave_size == 0 ? kDefaultWaveSize : wave_size);
   // First, since the history must not change while it is read below.
   {
     absl::MutexLock lock(&mutex_);
@@ -111,13 +111,12 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   Canary canary;
   if (request.plan != nullptr) {
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
-    canary = ChooseCanary(*request.plan, request.canary, head.wave_size());
+    canary =
+        ChooseCanary(*request.plan, request.options.canary(), head.wave_size());
     head.set_canary(static_cast<uint32_t>(canary.size));
     if (!canary.why.words().empty()) AddNote(canary.why, &head);
-    ASSIGN_OR_RETURN(confirm,
-                     ConfirmationOf(*request.plan, request.confirm_within,
-                                    request.auto_confirm, request.no_confirm,
-                                    WaveCountOf(*request.plan, head)));
+    ASSIGN_OR_RETURN(confirm, ConfirmationOf(*request.plan, request.options,
+                                             WaveCountOf(*request.plan, head)));
   }
   ASSIGN_OR_RETURN(ApplyOrder order,
                    request.plan != nullptr

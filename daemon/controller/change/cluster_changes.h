@@ -51,14 +51,9 @@ struct ChangeRequest {
   AuditEntry caller;
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;
-  uint32_t canary = 0;     // As `wished` of ChooseCanary.
-  uint32_t wave_size = 0;  // 0: kDefaultWaveSize.
-  bool force = false;
+  // Waves, force and confirmation; `plan` has the plan.
+  ApplyPlanRequest options;
   bool enforced = false;
-  // As in ApplyPlanRequest.
-  absl::Duration confirm_within;
-  bool auto_confirm = false;
-  bool no_confirm = false;
 };
 
 // An apply by the controller itself that restores drifted values. It has no

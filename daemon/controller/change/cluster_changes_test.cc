@@ -24,7 +24,7 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.force = true;
+  request.options.set_force(true);
   const auto run = Apply(MakePlan(2), request).value();
   EXPECT_TRUE(links_["server0"]->tasks()[0].apply().force());
   Answer("server0", ApplyResult::APPLIED);
@@ -358,7 +358,7 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   plan.mutable_hosts(2)->mutable_steps()->Add()->set_kind(CHANGE_TLS);
   plan.set_digest(PlanDigest(plan));
   ChangeRequest request = By("alice");
-  request.canary = 1;
+  request.options.set_canary(1);
   const auto run = Apply(plan, request).value();
   EXPECT_EQ(links_["server2"]->tasks().size(), 1u);
   EXPECT_TRUE(links_["server0"]->tasks().empty());
@@ -377,7 +377,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.canary = 1;
+  request.options.set_canary(1);
   const auto run = Apply(MakePlan(2), request).value();
   const std::string id = run->run_id();
   // A prefix of the id works, too.
@@ -425,7 +425,7 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
 TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
   ChangeRequest request = By("alice");
-  request.wave_size = 1;
+  request.options.set_wave_size(1);
   const auto run = Apply(MakePlan(3), request).value();
   const std::string id = run->run_id();
   ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());

@@ -47,8 +47,8 @@ class ClusterConfirmTest : public ClusterChangesTest {
     // Acts as the controller that made it: the next one finds it there.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
     ChangeRequest request = By("alice");
-    request.confirm_within = absl::Milliseconds(kWithinMs);
-    request.auto_confirm = automatic;
+    request.options.set_confirm_within_ms(kWithinMs);
+    request.options.set_auto_confirm(automatic);
     const auto run = Apply(MakePlan(hosts), request);
     ASSERT_TRUE(run.ok()) << run.status();
     id_ = (*run)->run_id();
