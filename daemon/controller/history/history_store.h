@@ -32,7 +32,8 @@
 namespace clusterd {
 
 // The history's file. One controller holds its folder.
-//   entry   position, id, kind, running, bytes and sha256 of the detail, entry
+//   entry   position, id, kind, running, open, bytes and sha256 of the detail,
+//           entry
 //   detail  position, record
 // `entry` holds a serialized HistoryEntry, `record` the rest of its
 // HistoryRecord, its report without the texts that RenderReport writes. Queries
