@@ -185,11 +185,11 @@ TEST(PlanTableTest, NamesTheNamespaceThatItIsFor) {
   for (HostPlan& host : *plan.mutable_hosts()) {
     host.mutable_network_namespace()->set_container("train-1");
   }
-  EXPECT_EQ(PlanNamespace(plan), "container:train-1");
+  EXPECT_EQ(NamespaceOfPlan(plan), "container:train-1");
   EXPECT_THAT(Printed(plan),
               HasSubstr("\nnetwork namespace container:train-1\n"));
   plan.mutable_hosts(0)->clear_network_namespace();
-  EXPECT_EQ(PlanNamespace(plan), "several");
+  EXPECT_EQ(NamespaceOfPlan(plan), "several");
 }
 
 TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {

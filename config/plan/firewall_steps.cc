@@ -41,7 +41,7 @@ StepVerdict ExpectAllowed(const FirewallRule& rule, bool permanently,
     return {};
   }
   const std::string name = AllowedName(rule.program(), permanently);
-  const std::string wanted = RuleText(rule.port());
+  const std::string wanted = PortRuleText(rule.port());
   const FirewallFacts& firewall = facts.Firewall(rule.program());
   if (!IsKnown(Allows(rule.program(), firewall, permanently))) {
     return NotSo(name, kUnknownFact, wanted);
@@ -116,7 +116,8 @@ absl::Status CheckAllowed(const PlanStep& step) {
   if (port.first_port() == 0 || port.first_port() > port.last_port() ||
       port.last_port() > 65535 || port.protocol() != "tcp" ||
       step.to() != kYesFact) {
-    return NotOneToSet("port", absl::StrCat(RuleText(port), ": ", step.to()));
+    return NotOneToSet("port",
+                       absl::StrCat(PortRuleText(port), ": ", step.to()));
   }
   return CheckProgram(step.target().rule().program());
 }
@@ -379,7 +380,7 @@ std::string RangeText(uint32_t first, uint32_t last, absl::string_view dash) {
   return first == last ? absl::StrCat(first) : absl::StrCat(first, dash, last);
 }
 
-std::string RuleText(const AllowedPort& port) {
+std::string PortRuleText(const AllowedPort& port) {
   return absl::StrCat(port.first_port(), "-", port.last_port(), "/",
                       port.protocol(), " from ", port.source());
 }

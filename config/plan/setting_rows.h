@@ -86,7 +86,7 @@ std::string ConfSpelling(const DeviceSetting& setting, absl::string_view value);
 // "on" and "off" in words.
 FindingValue ValueWords(const std::string& value);
 // "22-22/tcp from 10.0.0.0/24".
-std::string RuleText(const AllowedPort& port);
+std::string PortRuleText(const AllowedPort& port);
 // "22", "60000-60015" with that dash.
 std::string RangeText(uint32_t first, uint32_t last,
                       absl::string_view dash = "-");

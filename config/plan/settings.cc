@@ -79,7 +79,7 @@ std::string GoalName(const PlanStep& step) {
     case Target::kRule:
       return absl::StrCat(
           FirewallFactName(target.rule().program(), step.setting()), " ",
-          RuleText(target.rule().port()));
+          PortRuleText(target.rule().port()));
     case Target::kFile:
       return kHccnConfFormFact;
     case Target::OF_NOT_SET:
