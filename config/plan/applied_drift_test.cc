@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/settings.h"
 #include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
@@ -17,7 +17,7 @@ PlanStep SysctlStep(const std::string& key, const std::string& to) {
 }
 
 PlanStep GatewayStep(uint32_t device, const std::string& to) {
-  return DeviceStep(device, kGatewaySetting, "none", to);
+  return DeviceStep(device, SETTING_GATEWAY, "none", to);
 }
 
 EndedApply Applied(const std::string& id, const std::vector<PlanStep>& steps) {
@@ -47,8 +47,9 @@ std::string Lines(
   std::string text;
   for (const AppliedDrift& drift : drifts) {
     absl::StrAppend(&text, drift.apply_id(), ":", drift.step(), " ",
-                    drift.kind(), ": ", drift.fact(), " = ", drift.now(),
-                    ", not ", drift.was(), "\n");
+                    drift.kind(), ": ", FactKeyText(drift.fact()), " = ",
+                    SettingText(drift.now()), ", not ",
+                    SettingText(drift.was()), "\n");
   }
   return text;
 }
@@ -69,7 +70,7 @@ TEST(FindAppliedDriftTest, IsEmptyWhileAllIsAsAppliedAndMissingWithoutFacts) {
   const DriftFact fact = FindAppliedDrift({apply}, GoodFacts("node-01"));
   ASSERT_TRUE(fact.has_value());
   EXPECT_EQ(fact.value().drifts_size(), 0);
-  EXPECT_EQ(fact.value().untold_size(), 0);
+  EXPECT_EQ(fact.value().unknown_size(), 0);
   EXPECT_TRUE(FindAppliedDrift({}, LowSomaxconn()).has_value());
   HostFacts facts;
   facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
@@ -93,8 +94,8 @@ TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
             Say("plan-say-drifted", kSomaxconnKey, "128", "65535"));
   EXPECT_EQ(drift.applied_by(), "alice");
   EXPECT_EQ(drift.applied_at_ms(), 1700000000000);
-  EXPECT_EQ(drift.target(), kSomaxconnKey);
-  EXPECT_EQ(drift.to(), "65535");
+  EXPECT_EQ(drift.target(), KernelFact(kSomaxconnKey, SETTING_RUNNING));
+  EXPECT_EQ(drift.to(), NumberValue(65535));
 }
 
 TEST(FindAppliedDriftTest, CountsAStepThatWasSoAlready) {
@@ -148,8 +149,8 @@ std::string LaterClaims(const EndedApply& apply,
                         const std::vector<EndedApply>& applies) {
   std::string text;
   for (const LaterClaim& claim : FindLaterClaims(apply, applies)) {
-    absl::StrAppend(&text, claim.apply_id, " ", claim.actor, " ", claim.target,
-                    "\n");
+    absl::StrAppend(&text, claim.apply_id, " ", claim.actor, " ",
+                    FactKeyText(claim.goal), "\n");
   }
   return text;
 }
@@ -216,13 +217,15 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   EXPECT_EQ(Drifts({opened}, facts),
             "aa:1 firewall: ufw: active = no, not yes\n");
   const DriftFact drift = FindAppliedDrift({opened}, facts);
-  EXPECT_EQ(drift.value().drifts(0).opened().program(), UFW);
-  EXPECT_EQ(drift.value().drifts(0).opened().port().last_port(), 22u);
+  const FirewallRule& opened_rule =
+      drift.value().drifts(0).target().target().rule();
+  EXPECT_EQ(opened_rule.program(), UFW);
+  EXPECT_EQ(opened_rule.port().last_port(), 22u);
   EXPECT_EQ(Drifts({opened, stopped}, facts), "");
   // The firewall must run: one apply stopped it and a later one opened ports.
   *facts.mutable_ufw() = InstalledFirewall(true, true);
   EXPECT_EQ(Drifts({stopped, opened}, facts),
-            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: allowed = , not 22-22/tcp from 10.0.0.0/24\n");
   // An apply to another firewall decides nothing.
   EXPECT_EQ(Drifts({stopped,
                     Applied("cc", {OpenStep(FIREWALLD,
@@ -241,7 +244,7 @@ TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
   *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() =
       TcpPorts(22, 22, "10.0.1.0/24");
   EXPECT_EQ(Drifts({first, second}, facts),
-            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: allowed = , not 22-22/tcp from 10.0.0.0/24\n");
 }
 
 TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
@@ -295,7 +298,7 @@ TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
   applies.push_back(Applied("bb", steps));
   const DriftFact fact = FindAppliedDrift(applies, LowSomaxconn());
   EXPECT_EQ(fact.value().drifts_size(), 1);
-  EXPECT_EQ(fact.value().untold_size(), kMaxAppliedDrifts - 1);
+  EXPECT_EQ(fact.value().unknown_size(), kMaxAppliedDrifts - 1);
   EXPECT_EQ(fact.value().left_out(), 10u);
   EXPECT_EQ(fact.value().unknown(0).apply_id(), "bb");
   EXPECT_EQ(fact.value().unknown(0).step(), 1u);
@@ -311,14 +314,14 @@ TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
       FindAppliedDrift({Applied("aa", {SysctlStep(kReservedPortsKey, ports)})},
                        GoodFacts("node-01"));
   ASSERT_EQ(drift.value().drifts_size(), 1);
-  EXPECT_EQ(drift.value().drifts(0).to(),
+  EXPECT_EQ(SettingText(drift.value().drifts(0).to()),
             absl::StrCat(ports.substr(0, 8192), "..."));
   const std::string shorter = ports.substr(0, 1199);  // 200 ports.
   const DriftFact whole = FindAppliedDrift(
       {Applied("aa", {SysctlStep(kReservedPortsKey, shorter)})},
       GoodFacts("node-01"));
   ASSERT_EQ(whole.value().drifts_size(), 1);
-  EXPECT_EQ(whole.value().drifts(0).to(), shorter);
+  EXPECT_EQ(SettingText(whole.value().drifts(0).to()), shorter);
 }
 
 TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
@@ -343,7 +346,7 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
   EXPECT_EQ(Drifts({apply}, facts),
-            "aa:5000 firewall: firewalld: lets in = , not 60000-60031/tcp from "
+            "aa:5000 firewall: firewalld: allowed = , not 60000-60031/tcp from "
             "10.0.39.14/32\n");
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
+#include "config/values/fact_key.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
@@ -259,10 +260,11 @@ void DropKeptNote(ApplyReport* report) {
 }
 
 RuleSelection TouchedRules(const ClusterPlan& plan) {
+  // Names of settings and kernel parameters.
   std::set<std::string> set;
   for (const HostPlan& host : plan.hosts()) {
     for (const PlanStep& step : host.steps()) {
-      set.insert(step.setting());
+      set.insert(SettingName(step.setting()));
       set.insert(step.target().kernel_parameter());
     }
   }

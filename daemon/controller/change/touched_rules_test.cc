@@ -1,7 +1,7 @@
 #include <set>
 #include <string>
 
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/words/words.h"
 #include "daemon/controller/change/apply_end.h"
 #include "gmock/gmock.h"
