@@ -20,7 +20,7 @@ constexpr size_t kMaxWordBytes = 4096;
 // questions (captures, mtu-set-1000-eof).
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
-constexpr size_t kPriorities = 8;
+constexpr int kPriorities = 8;
 
 // `-udp -s port 4791` and `-udp -s auto` store roce_port_N=4791 and -1, and
 // drop the keys of the other modes, which have other commands (usage text and

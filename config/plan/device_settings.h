@@ -26,7 +26,7 @@ namespace clusterd {
 class RowWords {
  public:
   template <typename... Words>
-  constexpr RowWords(Words... words)  // NOLINT: a braced list in a row.
+  explicit constexpr RowWords(Words... words)
       : words_{words...}, size_(sizeof...(words)) {}
 
   constexpr size_t size() const { return size_; }
@@ -86,7 +86,7 @@ struct DeviceSetting {
   const char* word_alone = nullptr;
   const char* conf_alone = nullptr;
   // Further keys of hccn.conf that the tool drops with it.
-  RowWords dropped_keys = {};
+  RowWords dropped_keys = RowWords();
 
   // Each pair of a map that differs needs its own command, and hccn.conf may
   // also have pairs of class 0.

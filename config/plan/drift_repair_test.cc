@@ -65,7 +65,7 @@ TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
   SetConf(&facts, "netmask_0", "255.255.255.0");
   MakeMissing(DeviceOf(&facts, 0)->mutable_address(), Missing::TIMED_OUT, "");
   EXPECT_EQ(WhyNotSo(step, facts),
-            "device 0: address = unknown, not 10.0.0.1/255.255.255.0");
+            "device 0: address = unknown, not 10.0.0.1/24");
 }
 
 TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {

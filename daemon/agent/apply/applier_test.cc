@@ -134,7 +134,7 @@ TEST(ApplierTest, ReportsWhatHasNoWayBackAndRestoresTheRest) {
   ASSERT_EQ(result.residues_size(), 2);
   EXPECT_TRUE(absl::StrContains(result.residues(0),
                                 Say("plan-say-is-was-none", "device 1: address",
-                                    "10.20.0.2/255.255.255.0")))
+                                    "10.20.0.2/24")))
       << result.residues(0);
   auto expected = before;
   auto now = host.scenario->State();

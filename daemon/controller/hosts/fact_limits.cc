@@ -131,6 +131,10 @@ int TrimList(int most, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
                               drift.mutable_applied_by()}) {
       CutText(text);
     }
+    if (drift.devices_size() > kMaxDevices) {
+      drift.mutable_devices()->Truncate(kMaxDevices);
+    }
+    if (drift.ByteSizeLong() <= kMaxDriftTextBytes) continue;
     if (drift.target().ByteSizeLong() > kMaxDriftTextBytes) {
       drift.clear_target();
     }
@@ -141,9 +145,6 @@ int TrimList(int most, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
       std::string text = SettingText(*value);
       CutText(&text);
       *value = TextsValue({std::move(text)});
-    }
-    if (drift.devices_size() > kMaxDevices) {
-      drift.mutable_devices()->Truncate(kMaxDevices);
     }
   }
   return surplus;
