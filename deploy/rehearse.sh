@@ -153,7 +153,7 @@ for fault in "${faults[@]}"; do
   faults_of[$host]+=$what$'\n'
 done
 
-# Where the servers with a clusterd run determines which faults can act.
+# The place of the servers with a clusterd determines which faults can act.
 why="asked for 0"
 in_spaces=()
 if [ "$real" != 0 ] && why=$(tests/sim/namespaces.sh available); then

@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/files/user_files.h"

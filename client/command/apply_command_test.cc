@@ -11,6 +11,7 @@
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -29,13 +30,11 @@ std::string PlanPath(const ClusterPlan& plan = TwoHosts()) {
 }
 
 ApplyProgress Progress(uint32_t done) {
-  ApplyProgress progress;
+  auto progress =
+      FromText<ApplyProgress>("wave: 1 waves: 1 at_work: 'server1'");
   progress.set_run_id(kRun);
-  progress.set_wave(1);
-  progress.set_waves(1);
   progress.set_done(done);
   progress.set_pending(2 - done);
-  progress.add_at_work("server1");
   return progress;
 }
 
@@ -61,7 +60,7 @@ ProgramOutput Apply(const Arguments& options = {},
   return RunProgram(With({"apply", PlanPath(), "--yes"}, options), world);
 }
 
-// What 4 steps on two hosts, or as many, are announced with.
+// The question before an apply of `steps` on two hosts.
 FindingValue Question(size_t waves, const FindingValue& first = {},
                       const FindingValue& force = {},
                       const FindingValue& reverts = {}, size_t steps = 4) {
@@ -224,11 +223,9 @@ TEST(ApplyCommandTest, PrintsOneLineOrJsonOnRequest) {
 
 TEST(ApplyCommandTest, ShowsACounterOnATerminalAndStepsOnRequest) {
   ProgramWorld world = GoodWorld();
-  ApplyEvent step;
-  step.mutable_step()->set_host("server0");
-  step.mutable_step()->set_text("net.core.somaxconn: 4096 -> 65535");
-  step.mutable_step()->mutable_outcome()->set_step(1);
-  step.mutable_step()->mutable_outcome()->set_state(StepOutcome::DONE);
+  const auto step = FromText<ApplyEvent>(
+      "step {host: 'server0' text: 'net.core.somaxconn: 4096 -> 65535' "
+      "outcome {step: 1 state: DONE}}");
   world.script.apply_events.insert(world.script.apply_events.begin() + 1, step);
   const std::string step_line =
       Line("apply", Worded("ctl-step", "server0", 1, "done",

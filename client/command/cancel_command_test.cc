@@ -17,13 +17,10 @@ using ::testing::EndsWith, ::testing::HasSubstr;
 constexpr char kRun[] = "3fa2c4d5e6f70812";
 
 CancelResponse CancelOf(uint32_t wave, uint32_t at_work, uint32_t left) {
-  CancelResponse response;
-  response.set_schema_version(1);
+  auto response = FromText<CancelResponse>(
+      "schema_version: 1 actor: 'ann' cancelled {actor: 'bob'} waves: 3");
   response.set_run_id(kRun);
-  response.set_actor("ann");
-  response.mutable_cancelled()->set_actor("bob");
   response.mutable_cancelled()->set_wave(wave);
-  response.set_waves(3);
   response.set_at_work(at_work);
   response.set_not_started(left);
   return response;
@@ -91,11 +88,9 @@ TEST(CancelCommandTest, WrongIdIsNotAsked) {
 }
 
 AbortApplyResponse AbortOf(std::vector<std::string> hosts, uint32_t left) {
-  AbortApplyResponse response;
-  response.set_schema_version(1);
+  auto response = FromText<AbortApplyResponse>(
+      "schema_version: 1 actor: 'ann' aborted_by: 'bob'");
   response.set_run_id(kRun);
-  response.set_actor("ann");
-  response.set_aborted_by("bob");
   for (std::string& host : hosts) response.add_given_up(std::move(host));
   response.set_not_started(left);
   return response;
@@ -159,13 +154,11 @@ ApplyEvent Begun() {
 }
 
 CancelResponse Cancelled(const std::string& by) {
-  CancelResponse cancelled;
-  cancelled.set_schema_version(1);
+  auto cancelled = FromText<CancelResponse>(
+      "schema_version: 1 actor: 'ann' cancelled {wave: 1} waves: 2 at_work: 1 "
+      "not_started: 1");
   cancelled.set_run_id(kRun);
-  cancelled.set_actor("ann");
   cancelled.mutable_cancelled()->set_actor(by);
-  MergeText(R"(cancelled {wave: 1} waves: 2 at_work: 1 not_started: 1)",
-            &cancelled);
   return cancelled;
 }
 
@@ -196,7 +189,7 @@ ProgramWorld CancelledWorld(const std::string& by) {
   return world;
 }
 
-// What an apply says of its run.
+// The line of `clusterctl apply` about its run.
 std::string RunLine(absl::string_view row) {
   return Line("apply", Worded(row, kRun));
 }

@@ -142,7 +142,7 @@ TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
               HasSubstr("the tenth"));
 }
 
-// What Progress() looks like.
+// The printed form of Progress().
 FindingValue Awaiting() {
   return Worded("now-progress-awaiting", Worded("now-progress", 1, 0, 1),
                 "server1");

@@ -471,7 +471,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "FILE", files_,
                 "inventory_file of the Ascend Deployer, HCCL rank table, "
-                "slurm.conf, list of Slurm nodes, hosts file; - is stdin");
+                "list of Slurm nodes, hosts file; - is stdin");
     AddOption(app, "--cluster", "NAME", options_.cluster,
               "Name of the cluster [CLUSTERD_CLUSTER]");
     AddOption(app, "--netmask", "MASK", options_.netmask,
@@ -507,9 +507,6 @@ class ConfigImportCommand final : public SpecWritingCommand {
   absl::StatusOr<WrittenSpec> Write(const std::vector<ImportedFile>& files) {
     const InLanguage of_file(Language::kEnglish);
     options_.product = product_;
-    options_.read_file = [](const std::string& path) {
-      return ReadTextFile(path);
-    };
     ASSIGN_OR_RETURN(const SeenCluster seen, ImportCluster(files, options_));
     return WriteSpec(seen);
   }

@@ -78,7 +78,7 @@ TEST(ExplainCommandTest, FindsTheRulesOfCodesOfTheDriverAndOfLeftovers) {
   }
 }
 
-// What such a command says, without its line breaks.
+// Returns the output of such a command without its line breaks.
 std::string Unwrapped(const std::vector<std::string>& command) {
   const ProgramOutput output = RunProgram(command, EmptyWorld());
   EXPECT_EQ(output.status, 0) << output.err;

@@ -10,7 +10,6 @@
 #include "config/rules/error_codes.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/words.h"

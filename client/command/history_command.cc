@@ -2,7 +2,6 @@
 // time. clusterctl show prints one of them as its command did.
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/print/apply_table.h"
 #include "client/print/history_table.h"

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -11,13 +12,11 @@ namespace {
 using ::testing::HasSubstr, ::testing::Not;
 
 HistoryEntry Entry(const std::string& id, HistoryKind kind) {
-  HistoryEntry entry;
+  auto entry = FromText<HistoryEntry>(
+      "actor: 'ann' started_at_ms: 1735689600000 outcome: 'pass' "
+      "summary: '12 hosts'");
   entry.set_id(id);
   entry.set_kind(kind);
-  entry.set_actor("ann");
-  entry.set_started_at_ms(1735689600000);
-  entry.set_outcome("pass");
-  entry.set_summary("12 hosts");
   return entry;
 }
 

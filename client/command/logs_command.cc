@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"

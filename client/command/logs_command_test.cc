@@ -94,11 +94,9 @@ TEST(LogsCommandTest, NamesPeersAmongTheHostsThatWereNotAsked) {
         {"10.0.0.2", "10.0.0.1"},
         {"10.20.0.2", "10.20.0.9"}}) {
     LogDetail& link = *hit.add_details();
-    link.set_kind(LogDetail::LINK);
+    MergeText("kind: LINK here_rank: 1 status: 'time out'", &link);
     link.set_here(here);
-    link.set_here_rank(1);
     link.set_there(there);
-    link.set_status("time out");
   }
   LogDetail& ranks = *hit.add_details();
   ranks.set_kind(LogDetail::MISSING_RANKS);

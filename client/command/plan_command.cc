@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/plan_table.h"

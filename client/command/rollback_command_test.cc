@@ -42,7 +42,7 @@ ProgramWorld GoodWorld() {
                    ResultOf("server1", ApplyResult::NOTHING_TO_DO));
 }
 
-// What the rollback of kApply on two hosts is announced with.
+// The question before the rollback of kApply on two hosts.
 FindingValue Question(size_t waves, const FindingValue& force = {}) {
   return Worded("ctl-question", Worded("ctl-roll-back", kApply),
                 Counted(2, "host"), Counted(waves, "wave"), "", force, "");

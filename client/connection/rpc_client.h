@@ -138,8 +138,8 @@ class RpcClient {
   }
 
   // Makes a call while a stream is being read, without waiting. Calls `done`, a
-  // void(const grpc::Status&, Answer), on another thread, perhaps after the end
-  // of this client. Ctrl-C does not end the call.
+  // void(const grpc::Status&, Answer), on another thread, possibly after this
+  // client is destroyed. Ctrl-C does not cancel the call.
   template <typename Request, typename Answer, typename Done>
   void AskBeside(void (Service::StubInterface::async_interface::*call)(
                      grpc::ClientContext*, const Request*, Answer*,

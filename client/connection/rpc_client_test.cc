@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr, ::testing::StartsWith;
 
-// What the controller says, as an error quotes it.
+// Returns the controller's message as an error quotes it.
 std::string FromHead(const FindingValue& said) {
   return Say("about", Worded("controller-at", "head:7443"), said);
 }
@@ -164,12 +164,12 @@ TEST(ExplainCallTest, SaysWhatHappenedAndWhatToCheck) {
          Worded("msg-call-not-signed", "", "--ca")},
         {grpc::StatusCode::UNAVAILABLE, handshake + "wrong version number",
          Worded("msg-call-no-tls")},
-        // It was there, and is no more.
+        // The connection broke after it was made.
         {grpc::StatusCode::UNAVAILABLE, "Socket closed",
          Worded("msg-call-broken", "Socket closed")},
         {grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded",
          Worded("msg-call-no-answer", "1m10s")},
-        // What the other end said is passed on.
+        // The controller's own message is passed on.
         {grpc::StatusCode::PERMISSION_DENIED, "ann: may not check",
          ToFindingValue("ann: may not check")},
         {grpc::StatusCode::UNAVAILABLE, "another check is running",

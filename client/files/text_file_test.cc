@@ -56,7 +56,7 @@ TEST(ReadTextFileTest, NamesThePathOfWhatCannotBeRead) {
             InvalidWords("msg-trust-not-regular", folder));
 }
 
-// No process writes to the FIFO, so that opening it would block for ever.
+// No process writes to the FIFO, so that opening it would block forever.
 TEST(ReadTextFileTest, WaitsForNoFifo) {
   const std::string path = Folder() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

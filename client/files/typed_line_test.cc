@@ -48,7 +48,7 @@ TEST(ReadTypedLineTest, TakesNoUnfinishedLineForAnAnswer) {
 
 TEST(ReadTypedLineTest, GivesUpAnEndlessLine) {
   Pipe pipe;
-  // The smallest pipe of a busy kernel takes as much, and no more.
+  // The smallest pipe of a busy kernel holds only this much.
   pipe.Type(std::string(4096, 'y'));
   EXPECT_TRUE(absl::IsOutOfRange(ReadTypedLine(pipe.out(), -1).status()));
 }

@@ -73,7 +73,7 @@ std::string StepsText(const ApplyResult& result) {
                           SayPart("apply-already", already)});
 }
 
-// The text behind the host: the error, or otherwise the steps.
+// The text after the host: the error, or otherwise the steps.
 std::string EndText(const ApplyResult& result) {
   return result.error().empty() ? StepsText(result) : result.error();
 }

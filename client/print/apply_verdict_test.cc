@@ -42,7 +42,7 @@ TEST(HostEndTest, IsAsTheTableSays) {
     EXPECT_EQ(HostEnd(outcome, false), apply);
     EXPECT_EQ(HostEnd(outcome, true), rollback);
     EXPECT_EQ(MayHold(outcome), may_hold);
-    // What a rollback could take back.
+    // Only changes that a rollback could undo are left.
     EXPECT_EQ(LeftChanges(ReportOf(Run::STOPPED, {ResultOf("a", outcome)})),
               may_hold && outcome != Host::OUTCOME_UNSPECIFIED);
   }

@@ -14,7 +14,6 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 namespace {

@@ -76,7 +76,7 @@ bool HasDrift(const HostEntry& host) {
   return !host.drift().value().drifts().empty();
 }
 
-// "2 drifted"; empty if there is no drift, or the host never reported any.
+// "2 drifted"; empty without drift, or before the host's first report.
 std::string DriftRemark(const DriftFact& drift) {
   if (drift.has_missing()) {
     return Say("hosts-drift-unknown", WhyMissing(drift.missing()));
@@ -105,8 +105,9 @@ std::string Remark(const HostEntry& host, absl::Time now) {
   return JoinParts(
       "; ",
       {host.conflict(), host.maintenance() ? Say("hosts-in-maintenance") : "",
-       attached ? "" : host.detached_reason(), host.simulation(),
-       DriftRemark(host.drift()), CertificateRemark(host, now)});
+       attached ? "" : host.detached_reason(),
+       ValueText(Term(host.simulation())), DriftRemark(host.drift()),
+       CertificateRemark(host, now)});
 }
 
 // Presence, version, remark, and if the host was never seen.

@@ -62,11 +62,12 @@ TEST(HostsTableTest, SpeaksChinese) {
     host.set_attached_since_ms(absl::ToUnixMillis(kNow - absl::Minutes(5)));
   }
   hosts.mutable_hosts(0)->set_maintenance(true);
+  hosts.mutable_hosts(0)->set_simulation("in memory");
   std::ostringstream out;
   PrintHostsTable(hosts, Utf8(), kNow, out);
   EXPECT_EQ(out.str(),
             "状态    主机    时长   版本\n"
-            "已连接  node07  5 min        维护中\n"
+            "已连接  node07  5 min        维护中；内存中\n"
             "未连接  node08  从未\n"
             "\n"
             "demo：1 台已连接，1 台未连接\n");

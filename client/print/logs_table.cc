@@ -13,7 +13,6 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 namespace {

@@ -58,10 +58,8 @@ TEST(PrintClusterNowTest, PutsFindingsAndChangesIntoChinese) {
   ClusterNow::ScheduleNow& nightly = *now.mutable_schedules(0);
   RuleResult& wrong = *nightly.mutable_wrong(0);
   Finding& finding = *wrong.mutable_findings(0);
-  finding.set_rule("link");
-  finding.set_finding("down");
-  finding.add_subjects()->set_host("node07");
-  finding.mutable_subjects(0)->add_devices(3);
+  MergeText("rule: 'link' finding: 'down' subjects {host: 'node07' devices: 3}",
+            &finding);
   *wrong.mutable_seen() = SubjectsValue(finding.subjects(), 2, 60);
   ReportDiff::Change& change = *nightly.mutable_changes()->mutable_changes(0);
   change.set_fix("look at the cable");
@@ -87,15 +85,13 @@ TEST(PrintClusterNowTest, PutsFindingsAndChangesIntoChinese) {
 TEST(PrintClusterNowTest, GivesEachFindingOfARuleItsOwnHostAndText) {
   ClusterNow now = Sample();
   RuleResult& wrong = *now.mutable_schedules(0)->mutable_wrong(0);
-  wrong.set_summary("node[07-08] device 3");
-  wrong.mutable_findings(0)->set_observed("waived by ann");
-  wrong.mutable_findings(0)->set_fix("look at it");
-  wrong.mutable_findings(0)->add_subjects()->set_host("node07");
-  Finding& second = *wrong.add_findings();
-  second.set_observed("waived by bob");
-  second.set_fix("ask bob");
-  second.add_subjects()->set_host("node08");
-  second.mutable_subjects(0)->add_devices(3);
+  MergeText(
+      "observed: 'waived by ann' fix: 'look at it' subjects {host: 'node07'}",
+      wrong.mutable_findings(0));
+  MergeText(R"(summary: 'node[07-08] device 3' findings {
+               observed: 'waived by bob' fix: 'ask bob'
+               subjects {host: 'node08' devices: 3}})",
+            &wrong);
   EXPECT_THAT(Printed(now), HasSubstr("  × link node[07-08] device 3\n"
                                       "    node07: waived by ann\n"
                                       "    fix: look at it\n"
@@ -123,11 +119,9 @@ TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
 }
 
 TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
-  ClusterNow now;
-  now.set_cluster("demo");
+  auto now = FromText<ClusterNow>(
+      "cluster: 'demo' hosts_expected: 2 hosts_attached: 2");
   now.set_at_ms(kNow);
-  now.set_hosts_expected(2);
-  now.set_hosts_attached(2);
   EXPECT_EQ(Printed(now),
             "demo  2025-01-01 00:05:00 +00:00\n"
             "hosts  2 of 2 attached\n"
@@ -138,7 +132,7 @@ TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
   EXPECT_THAT(Printed(now),
               HasSubstr("\nschedule nightly\n" + Say("now-no-check") + "; " +
                         Say("now-next", "00:05:01") + "\n"));
-  // More are away than it lists.
+  // More hosts are away than the list names.
   now = Sample();
   now.set_hosts_expected(1152);
   EXPECT_THAT(

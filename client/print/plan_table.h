@@ -31,8 +31,8 @@
 
 namespace clusterd {
 
-// The steps' namespace, as NetworkNamespaceText; "": the hosts' own, or there
-// are no steps; "several" if hosts differ.
+// The steps' namespace, as NetworkNamespaceText; "several" if hosts differ.
+// Empty: the hosts' own, or the plan has no steps.
 std::string NamespaceOfPlan(const ClusterPlan& plan);
 
 // Makes every text of the plan safe for a terminal. `verbose`: also the

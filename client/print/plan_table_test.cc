@@ -92,9 +92,7 @@ TEST(PlanTableTest, FoldsWhatNoStepFixesAndCallsOnlyOthersInOrder) {
       unfixed.set_state(FAIL);
     }
   }
-  UnfixedRule& doubt = *plan.mutable_hosts(1)->add_unfixed();
-  doubt.set_rule("lldp");
-  doubt.set_state(UNKNOWN);
+  MergeText("unfixed {rule: 'lldp' state: UNKNOWN}", plan.mutable_hosts(1));
   plan.set_digest("6f1b0c9d2e3a4b5c");
   ExpectGolden("tables/plan-unfixed.txt",
                absl::StrCat(Printed(plan), PlanShort(plan), "\n"));
@@ -107,11 +105,11 @@ TEST(PlanTableTest, FoldsBlockedStepsAsItFoldsChanges) {
     if (host.host() < "node03") continue;
     for (uint32_t i = 0; i < 16; ++i) {
       BlockedChange& blocked = *host.add_blocked();
-      blocked.set_kind(CHANGE_DEVICE_ADDRESS);
+      MergeText(
+          "kind: CHANGE_DEVICE_ADDRESS reason: 'not allowed' fix: 'allow it'",
+          &blocked);
       blocked.add_devices(i / 2);
       blocked.set_what(absl::StrCat(host.host(), ": address ", i));
-      blocked.set_reason("not allowed");
-      blocked.set_fix("allow it");
     }
   }
   const std::string folded = Printed(plan);

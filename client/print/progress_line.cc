@@ -5,7 +5,6 @@
 #include "config/values/hostlist.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 

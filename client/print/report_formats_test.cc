@@ -18,6 +18,7 @@
 #include "google/protobuf/util/message_differencer.h"
 #include "pugixml.hpp"
 #include "tests/support/client/golden.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -341,10 +342,8 @@ TEST(ReportJunitTest, HasACaseForEachResultOfARule) {
   Report report = GoldenMessage<Report>("reports/fail");
   report.set_clusterd_version("0.1.0");
   report.set_spec_digest("ab12");
-  RuleResult& skipped = *report.add_rules();
-  skipped.set_rule("optics");
-  skipped.set_state(SKIPPED);
-  skipped.set_skip_reason("not asked for");
+  MergeText("rule: 'optics' state: SKIPPED skip_reason: 'not asked for'",
+            report.add_rules());
   const Junit junit(report);
   EXPECT_EQ(junit.Of("link: server1 device 3"), "failure");
   EXPECT_EQ(junit.Message("link: server1 device 3"), "DOWN");
@@ -499,9 +498,8 @@ TEST(ReportMarkdownTest, NamesHostsAndRulesThatWereNotChecked) {
   Report report = GoldenMessage<Report>("reports/fail");
   for (const char* rule : {"optics", "speed"}) {
     RuleResult& skipped = *report.add_rules();
+    MergeText("state: SKIPPED skip_reason: 'not asked for'", &skipped);
     skipped.set_rule(rule);
-    skipped.set_state(SKIPPED);
-    skipped.set_skip_reason("not asked for");
   }
   EXPECT_THAT(ReportMarkdown(report, false),
               HasSubstr("### Not looked at\n\n- `server3`: `never attached`\n"

@@ -33,13 +33,10 @@ TEST(DeviceStateTextTest, WritesEveryKnownFact) {
 }
 
 TEST(DeviceStateTextTest, WritesNothingForWhatIsMissingOrUnset) {
-  DeviceFacts device;
-  device.set_id(0);
-  device.mutable_address()->mutable_missing()->set_reason(Missing::BUSY);
-  device.mutable_gateway()->set_value("");
-  device.mutable_detect_address()->set_value("0.0.0.0");
-  device.mutable_mtu()->mutable_missing();
-  device.mutable_roce_port()->set_value("auto");
+  const auto device = FromText<DeviceFacts>(R"(
+      id: 0 address {missing {reason: BUSY}} gateway {value: ''}
+      detect_address {value: '0.0.0.0'} mtu {missing {}}
+      roce_port {value: 'auto'})");
   EXPECT_EQ(StateText(device, ""), "");
 }
 

@@ -52,8 +52,8 @@ class AddressMap {
   explicit AddressMap(std::string key);
 
   // Addresses that agree in exactly their first n <= 24 bits get replacements
-  // that agree in as many. 0 in the third octet stays 0, so that a /16 network
-  // remains one, except directly below a range listed above.
+  // that agree in the same number of bits. 0 in the third octet stays 0, so
+  // that a /16 network remains one, except directly below a range listed above.
   Ipv4Address Replace(Ipv4Address address) const;
   // Groups that are zero stay zero, and the first group stays, so that the kind
   // of address is visible; an IPv4-mapped address follows its IPv4 address.

@@ -56,7 +56,7 @@ AuditFindings Verify(const std::string& text,
   return VerifyAudit(std::vector<AuditText>{{"a", text}}, heads);
 }
 
-// What the verifier tells of a line.
+// Matches the verifier's message about a line.
 template <typename... Values>
 Telling At(absl::string_view line, absl::string_view row,
            const Values&... values) {
@@ -131,7 +131,7 @@ TEST(VerifyAuditTest, FindsNothingInAWholeFileAndFindsEachByteThatIsAltered) {
   const std::string text =
       absl::StrReplaceAll(FileOf(Lines(5)), {{"run3", "run9"}});
   EXPECT_THAT(Verify(text).breaks, ElementsAre(At("a:3", "altered")));
-  // Finds a line that was sealed anew by the next one.
+  // Finds a line that was sealed again by the next one.
   std::vector<std::string> lines = Lines(4);
   AuditEntry entry = *ReadAuditLine(lines[1]);
   entry.set_subject("another");
@@ -174,7 +174,7 @@ TEST(VerifyAuditTest, FindsACutTailByTheHeadThatOthersKeep) {
   EXPECT_THAT(Verify(FileOf(lines)).breaks, IsEmpty());
   EXPECT_THAT(Verify(FileOf(lines), {head}).breaks,
               ElementsAre(Tells("msg-trust-audit-truncated", 5, 3, 2)));
-  // Finds lines that were all written anew by an older head.
+  // Finds lines that were all rewritten, by an older head.
   Writer writer;
   const std::string first = writer.Line("run1");
   const std::string forged = writer.Line("nothing");

@@ -40,7 +40,7 @@ const EnvironmentVariable* Legal(const EnvironmentVariable* variable) {
   return holds ? variable : nullptr;
 }
 
-// HCOMM reads the range of host ports on A2, A3 and 950 alone
+// HCOMM reads the range of host ports only on A2, A3 and 950
 // (ParseHostSocketPortRange).
 bool TakesPortRange(const ClusterSpec& spec) {
   const auto profile = FindProductProfile(spec.product(), spec.mode());

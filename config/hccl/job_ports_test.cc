@@ -2,19 +2,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
 // cluster.yaml names no number.
 ClusterSpec SilentSpec() {
-  ClusterSpec spec;
-  spec.set_product("atlas-a2");
-  spec.mutable_hccl()->set_base_port(60000);
-  spec.mutable_hccl()->set_port_count(32);
-  spec.mutable_hccl()->set_base_port_auto(true);
-  spec.mutable_hccl()->set_port_count_auto(true);
-  return spec;
+  return FromText<ClusterSpec>(
+      "product: 'atlas-a2' hccl {base_port: 60000 port_count: 32 "
+      "base_port_auto: true port_count_auto: true}");
 }
 
 HostFacts HostWith(const std::string& name, const std::string& value) {
@@ -99,7 +96,7 @@ TEST(HcclPortsOnTest, JobFileWinsOverLoginAndSpec) {
   EXPECT_EQ(HcclPortsOn(spec, HostWith("HCCL_IF_BASE_PORT", "53000"), &job)
                 .possible.ToString(),
             "40000-40031");
-  // What HCCL refuses counts as not set.
+  // A value that HCCL refuses counts as not set.
   for (const char* value : {"80", "65600", "53000x", ""}) {
     const HcclPortNeed need =
         HcclPortsOn(SilentSpec(), HostWith("HCCL_IF_BASE_PORT", value));
@@ -165,7 +162,7 @@ TEST(CannPortsOfTest, KnowsTheVersionsWhoseNumberIsPublished) {
   EXPECT_EQ(PortsOf("8.2.RC1"), "32 of 32");
   EXPECT_EQ(PortsOf("8.10.0"), "32 of 32");
   EXPECT_EQ(PortsOf("9.0.0.beta1"), "32 of 32");
-  // Is open where nobody published it.
+  // Unpublished versions may need either number.
   EXPECT_EQ(PortsOf("8.1.RC1"), "16 of 32");
   // Takes no other text for a version.
   for (const char* text : {"", "8", "newest", "8.2 ", "12345.0"}) {

@@ -131,7 +131,7 @@ TEST(FindVariableMistakesTest, JudgesVariablesTogether) {
       {{{"HCCL_INTRA_ROCE_ENABLE", "01"}, {"HCCL_INTRA_PCIE_ENABLE", "001"}},
        1},
       {{{"HCCL_INTRA_ROCE_ENABLE", "1"}, {"HCCL_INTRA_PCIE_ENABLE", "0"}}, 0},
-      // One link of a server alone is not switched off.
+      // One link of a single server is not switched off.
       {{{"HCCL_INTRA_ROCE_ENABLE", "0"}}, 1},
       {{{"HCCL_INTRA_PCIE_ENABLE", "0"}}, 1},
       {{{"HCCL_INTRA_ROCE_ENABLE", "0"}, {"HCCL_INTRA_PCIE_ENABLE", "1"}}, 0},

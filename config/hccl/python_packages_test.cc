@@ -169,7 +169,7 @@ TEST(ParseRequirementsTest, JudgesThePackageBesideOptionsUrlsAndHashes) {
   EXPECT_EQ(read.packages[0].specifiers, "");
   EXPECT_EQ(read.packages[1].name, "six");
   EXPECT_EQ(read.packages[1].specifiers, "==1.16.0");
-  // Reads lines beside bytes that are no text.
+  // Reads lines beside bytes that are not text.
   const Requirements all = ParseRequirements("a==1 \\\n\xff\n\nb==2 \\");
   ASSERT_EQ(all.packages.size(), 1u);
   EXPECT_EQ(all.packages[0].name, "b");

@@ -91,7 +91,9 @@
           ? say('silent', host.no_facts_reason)
           : say('answered', host.elapsed_ms || 0)));
       if (host.simulation) {
-        details.append(make('p', say('simulated', host.simulation)));
+        const words = all('data').find((each) => each.value === host.simulation);
+        details.append(make('p', say('simulated',
+            words ? words.textContent : host.simulation)));
       }
       const known = found.get(host.host);
       if (!known.length) {

@@ -281,6 +281,21 @@ void AddWords(PageDictionary* body) {
   }
 }
 
+// The words of simulations, whose names the JSON has.
+void AddSimulations(const Report& report, PageDictionary* body) {
+  std::set<std::string> names;
+  for (const HostStatus& host : report.hosts()) {
+    names.insert(host.simulation());
+  }
+  for (const std::string& name : names) {
+    const FindingValue words = Term(name);
+    if (words.words().empty()) continue;
+    PageDictionary* const simulation = body->AddSectionDictionary("SIMULATION");
+    SetText("NAME", name, simulation);
+    SetText("WORDS", ValueText(words), simulation);
+  }
+}
+
 bool IsEnglish() { return CurrentLanguage() == Language::kEnglish; }
 
 // The whole report in the current language, from one in any.
@@ -295,6 +310,7 @@ void AddBody(const Report& kept, const Report* before, PageDictionary* page) {
   AddCauses(report, findings, body);
   AddFindings(findings, body);
   AddSince(before, report, body);
+  AddSimulations(report, body);
   AddHostPages(report, findings, body);
 }
 

@@ -163,7 +163,7 @@ TEST(ReportHtmlTest, HasCausesWorstFirstWithTheCommandToCopy) {
   EXPECT_EQ(causes[0][0], 'F');
   EXPECT_THAT(causes[0], HasSubstr("server1 device 3"));
   EXPECT_THAT(causes[0], HasSubstr("link"));
-  // A button to copy stands only behind the text that it copies.
+  // A button to copy stands only after the text that it copies.
   const auto copied =
       page.Texts("//button[@class='copy']/preceding-sibling::*[1]");
   EXPECT_THAT(copied, Contains(HasSubstr("hccn_tool -i 3 ")));
@@ -284,6 +284,17 @@ TEST(ReportHtmlTest, HasBothLanguagesAndOpensInTheCurrentOne) {
   EXPECT_THAT(other.Texts("//title"), ElementsAre("不通过：demo"));
   EXPECT_EQ(other.json, page.json);
   EXPECT_EQ(other.Texts("//body/div"), page.Texts("//body/div"));
+}
+
+TEST(ReportHtmlTest, HasTheWordsOfSimulationsForTheScript) {
+  Report report = GoldenMessage<Report>("reports/pass");
+  report.mutable_hosts(0)->set_simulation("in memory");
+  report.mutable_hosts(1)->set_simulation("of a newer clusterd");
+  const std::string html = Html(report);
+  const PageTree english(html, "en"), chinese(html, "zh-CN");
+  EXPECT_THAT(english.Values("//data/@value"), ElementsAre("in memory"));
+  EXPECT_THAT(english.Texts("//data"), ElementsAre(Say("term-in-memory")));
+  EXPECT_THAT(chinese.Texts("//data"), ElementsAre("内存中"));
 }
 
 TEST(ReportHtmlTest, SaysTheSameInChinese) {

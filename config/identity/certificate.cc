@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "config/identity/pem_objects.h"
-#include "config/values/nearest_word.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"

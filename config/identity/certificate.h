@@ -122,8 +122,8 @@ std::vector<NamedCertificate> SplitCertificates(absl::string_view pem);
 absl::Status CheckChain(absl::string_view certificate_pem,
                         absl::string_view ca_pem, absl::Time now);
 
-// InvalidArgument if the text holds no certificate at all, or one that begins
-// and cannot be read to its end.
+// InvalidArgument if the text holds no certificate, or one that begins and
+// cannot be read to its end.
 absl::Status CheckHasCertificate(absl::string_view pem);
 
 }  // namespace clusterd

@@ -274,7 +274,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
 }
 
 // "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
-// the text behind the address. The texts are those of gRPC 1.51.
+// the text after the address. The texts are those of gRPC 1.51.
 absl::string_view LastError(absl::string_view message) {
   // The code and the address follow the mark.
   static const LazyRE2 kForm = {R"((?s).*?last error: (?:.*?: ){0,2}(.*))",

@@ -213,12 +213,7 @@ TEST(FirstEndsTest, AreTheEarliestWhereverTheyStandInTheFile) {
 }
 
 SpiffeId User(Role role) {
-  SpiffeId user;
-  user.cluster = "demo";
-  user.kind = IdentityKind::kUser;
-  user.name = "alice";
-  user.role = role;
-  return user;
+  return {"demo", IdentityKind::kUser, "alice", role};
 }
 
 // The refusal of whole certificates is tested in tests/component.

@@ -1,5 +1,5 @@
-// Messages of every size arrive whole. gRPC 1.51 alone does not send those that
-// fill the buffers of its TLS to the last byte.
+// Messages of every size arrive whole. gRPC 1.51 itself does not send those
+// that fill the buffers of its TLS to the last byte.
 #include <cstdlib>
 #include <string>
 #include <utility>

@@ -13,7 +13,6 @@
 #include "config/spec/yaml_document.h"
 #include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"

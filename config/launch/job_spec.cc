@@ -12,7 +12,6 @@
 #include "config/hccl/data_type.h"
 #include "config/spec/host_names.h"
 #include "config/spec/mistakes.h"
-#include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/sha256.h"
 #include "config/words/subject_text.h"

@@ -16,7 +16,6 @@
 #include "config/values/host_interfaces.h"
 #include "config/values/hostlist.h"
 #include "config/values/ipv4.h"
-#include "config/values/nearest_word.h"
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"
 #include "config/words/fact_text.h"
@@ -429,7 +428,7 @@ class Maker {
   const LaunchMethod* method_ = nullptr;
   std::string nnodes_;
   bool range_ = false;
-  bool uniform_ = true;  // All servers have as many devices.
+  bool uniform_ = true;  // All servers have the same number of devices.
   bool tiered_ = false;
   size_t world_size_ = 0;
   uint32_t port_ = 0;

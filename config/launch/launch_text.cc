@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/text_form.h"
-#include "config/values/version.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 

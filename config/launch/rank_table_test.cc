@@ -223,7 +223,7 @@ TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
       MessageOf(With("\"server_count\":\"2\",", "\"version\":\"1.0\"}"));
   EXPECT_THAT(message, HasSubstr("server_list: is missing"));
   EXPECT_THAT(message, HasSubstr(Say("msg-job-table-text-behind", 3, "}")));
-  // Takes a comma behind the last address.
+  // Takes a comma after the last address.
   const auto with = [](const char* ips) {
     return MessageOf(With("192.168.100.111", ips));
   };
@@ -302,7 +302,7 @@ TEST(RankTableTest, CountsNoDeviceWhoseIdIsNoNumber) {
                 HasSubstr("is a placeholder"))
         << text;
   }
-  // Of several super pods needs addresses.
+  // A rank table of several super pods needs addresses.
   const std::string two =
       With(R"({"server_id":"node_0"},{"server_id":"node_1"}]}])",
            R"({"server_id":"node_0"}]},{"super_pod_id":"1","server_list":[
@@ -328,7 +328,7 @@ TEST(RankTableTest, NamesContainersOnABridgeOfDocker) {
   EXPECT_THAT(message,
               HasSubstr(Say("msg-job-table-docker-bridge",
                             "server_list[1].server_id", "\"172.17.0.7\"")));
-  // Refuses what is no JSON object.
+  // Refuses input that is not a JSON object.
   for (const char* text : {"", "[]", "{", "\"1.0\"", "rank_id=0"}) {
     EXPECT_THAT(MessageOf(text), HasSubstr("EI0004")) << text;
   }

@@ -8,14 +8,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre, ::testing::ElementsAreArray, ::testing::HasSubstr;
 
 std::string ReadLaunchFile(const std::string& name) {
   std::ifstream file(absl::StrCat("tests/testdata/launch/", name));
@@ -109,11 +108,8 @@ TEST(WriteRankTableTest, NamesEveryReasonAtOnce) {
   Job job(4);
   job.Live(0, 3).set_address("10.9.9.9");
   job.facts[0].mutable_devices(4)->mutable_address()->mutable_value()->Clear();
-  job.facts[0]
-      .mutable_devices(5)
-      ->mutable_address()
-      ->mutable_missing()
-      ->set_reason(Missing::BUSY);
+  MergeText("address {missing {reason: BUSY}}",
+            job.facts[0].mutable_devices(5));
   job.facts[1].mutable_devices()->DeleteSubrange(7, 1);
   job.Live(1, 0).set_address(job.Live(0, 0).address());
   job.facts[2] =

@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/launch/rank_table.h"
@@ -18,7 +16,6 @@
 #include "config/spec/mistakes.h"
 #include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
@@ -26,7 +23,6 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxIncluded = 64;
 constexpr size_t kMaxDevices = 16;  // NPU0 to NPU15 of the Deployer's table.
 
 std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
@@ -49,7 +45,15 @@ class Importer {
 
   // Detects the kind from the content, unless the file is a known hosts file.
   void Read(const ImportedFile& file, bool is_hosts = false) {
-    InFile(file.name, [&] { ReadAs(file, is_hosts); });
+    OpenFile open = {Mistakes(file.name), {}};
+    file_ = &open;
+    ReadAs(file, is_hosts);
+    for (const auto& [english, each] : open.left_out) {
+      const auto& [why, lines] = each;
+      Note("spec-note-not-taken", QuoteValue(file.name),
+           FoldIds(std::vector<uint32_t>(lines.begin(), lines.end())), why);
+    }
+    if (!open.mistakes.empty()) AddProblems(open.mistakes.ToStatus());
   }
 
   absl::Status Problems() const {
@@ -100,20 +104,6 @@ class Importer {
     Wrong(line, "spec-of", key, MessageWords(error));
   }
 
-  // Calls read() on the file, and restores the including file afterwards.
-  void InFile(const std::string& name, absl::FunctionRef<void()> read) {
-    OpenFile file = {Mistakes(name), {}};
-    OpenFile* const outer = std::exchange(file_, &file);
-    read();
-    file_ = outer;
-    for (const auto& [english, each] : file.left_out) {
-      const auto& [why, lines] = each;
-      Note("spec-note-not-taken", QuoteValue(name),
-           FoldIds(std::vector<uint32_t>(lines.begin(), lines.end())), why);
-    }
-    if (!file.mistakes.empty()) AddProblems(file.mistakes.ToStatus());
-  }
-
   void AddProblems(const absl::Status& error, absl::string_view file = "") {
     for (const FindingValue& line : MessageLines(error)) {
       problems_.push_back(file.empty() ? line : Worded("spec-of", file, line));
@@ -123,6 +113,7 @@ class Importer {
   void ReadAs(const ImportedFile& file, bool is_hosts) {
     const std::vector<ImportLine> lines = SplitLines(file.text);
     const auto of_hccn_conf = absl::c_find_if(lines, IsOfHccnConf);
+    const auto of_slurm = absl::c_find_if(lines, IsOfSlurm);
     if (is_hosts) {
       ReadHosts(lines);
     } else if (!lines.empty() && absl::StartsWith(lines[0].words[0], "{")) {
@@ -132,10 +123,8 @@ class Importer {
     } else if (of_hccn_conf != lines.end()) {
       Wrong(*of_hccn_conf, "msg-learn-hccn-conf",
             Shown(of_hccn_conf->words[0]));
-    } else if (absl::c_any_of(lines, IsOfSlurm)) {
-      folder_ = file.name.substr(0, file.name.rfind('/') + 1);
-      including_ = {file.name};
-      ReadSlurm(lines);
+    } else if (of_slurm != lines.end()) {
+      Wrong(*of_slurm, "msg-learn-slurm-conf", Shown(of_slurm->words[0]));
     } else if (!lines.empty() &&
                lines[0].words[0].find_first_of(".:") != std::string::npos &&
                lines[0].words.size() > 1) {
@@ -330,79 +319,6 @@ class Importer {
     names_.emplace(address->bits(), *name);
   }
 
-  void ReadSlurm(const std::vector<ImportLine>& lines) {
-    for (const ImportLine& line : lines) {
-      const std::string& word = line.words[0];
-      const std::string key = word.substr(0, word.find('='));
-      if (IsInclude(line)) {
-        ReadIncluded(line);
-      } else if (key == word) {
-        Wrong(line, "msg-learn-not-a-setting", Shown(word));
-      } else if (!absl::EqualsIgnoreCase(key, "NodeName") &&
-                 IsOneEditAway(key, "NodeName")) {
-        Wrong(line, "msg-learn-node-name", Shown(word));
-      } else {
-        slurm_cluster_ = line.Find("ClusterName").value_or(slurm_cluster_);
-        ReadNodeLine(line);
-      }
-    }
-  }
-
-  // Nested includes are relative to slurm.conf's folder, too.
-  void ReadIncluded(const ImportLine& line) {
-    if (line.words.size() != 2) {
-      return Wrong(line, "msg-learn-include-one-file");
-    }
-    // slurm.conf(5), INCLUDE MODIFIERS, has only this one.
-    std::string path =
-        absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
-    if (!absl::StartsWith(path, "/")) path.insert(0, folder_);
-    if (absl::c_linear_search(including_, path)) {
-      return Wrong(line, "msg-learn-include-itself", QuoteValue(path));
-    }
-    if (++included_ > kMaxIncluded) {
-      return Wrong(line, "msg-learn-too-many-includes", kMaxIncluded);
-    }
-    if (options_.read_file == nullptr) {
-      return Wrong(line, "msg-learn-include-not-read", QuoteValue(path));
-    }
-    const auto text = options_.read_file(path);
-    if (!text.ok()) {
-      return Wrong(line,
-                   absl::StrContains(path, '%') ? "msg-learn-include-percent"
-                                                : "msg-learn-include-failed",
-                   MessageWords(text.status()));
-    }
-    including_.push_back(path);
-    InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
-    including_.pop_back();
-  }
-
-  void ReadNodeLine(const ImportLine& line) {
-    const auto nodes = line.Find("NodeName");
-    if (!nodes || absl::EqualsIgnoreCase(*nodes, "DEFAULT")) return;
-    const auto names = ExpandHostlist(*nodes);
-    if (!names.ok()) return WrongValue(line, "NodeName", names.status());
-    // Without both settings the name is the address, as in Slurm.
-    const auto addresses = ExpandHostlist(
-        line.Find("NodeAddr")
-            .value_or(line.Find("NodeHostname").value_or(*nodes)));
-    if (!addresses.ok()) {
-      return WrongValue(line, "NodeAddr", addresses.status());
-    }
-    if (addresses->size() != names->size()) {
-      return Wrong(line, "msg-learn-nodeaddr-count", addresses->size(),
-                   names->size());
-    }
-    for (size_t k = 0; k < names->size(); ++k) {
-      SeenHost& host = cluster_.hosts.emplace_back();
-      host.name = (*names)[k];
-      const std::string& address = (*addresses)[k];
-      host.address = ServerAddress(address);
-      if (!host.address) dns_names_.emplace(host.name, address);
-    }
-  }
-
   // A line of a node list without settings may be another file's password.
   bool HasSetting(const ImportLine& line) {
     for (const std::string& word : line.words) {
@@ -476,11 +392,7 @@ class Importer {
 
   // Adds the name if only the address is known, or the address to a name.
   void NameHost(SeenHost* host) const {
-    const auto dns_name = dns_names_.find(host->name);
-    auto address = addresses_.find(host->name);
-    if (address == addresses_.end() && dns_name != dns_names_.end()) {
-      address = addresses_.find(dns_name->second);
-    }
+    const auto address = addresses_.find(host->name);
     if (address != addresses_.end()) {
       host->address = address->second;
     } else if (!host->address.has_value()) {
@@ -526,17 +438,11 @@ class Importer {
 
   const ImportOptions& options_;
   OpenFile* file_ = nullptr;  // The one being read.
-  // The folder of slurm.conf, with "/" at its end, and the files being read.
-  std::string folder_;
-  std::string slurm_cluster_ = "%c";  // ClusterName, once it is read.
-  std::vector<std::string> including_;
-  size_t included_ = 0;
   std::vector<FindingValue> problems_;
   SeenCluster cluster_;
   std::vector<SeenHost> named_;  // From hosts files.
   std::map<std::string, Ipv4Address> addresses_;
   std::map<uint32_t, std::string> names_;
-  std::map<std::string, std::string> dns_names_;  // NodeAddr by NodeName.
   std::vector<Ipv4Address> gateways_;
   uint32_t roce_port_ = 0;
   int prefix_length_ = 0;

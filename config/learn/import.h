@@ -6,21 +6,19 @@
 //     gateways="10.20.0.254"
 //     netmask="255.255.255.0"
 //   HCCL rank table 1.0 and 1.2             {"version":"1.0",…}
-//   slurm.conf                              NodeName=node[001-500] NodeAddr=…
-//     and what it includes                  Include nodes.conf
 //   hosts file                              10.10.0.11 node001 n1
+//     and sinfo -h -N -o "%o %N"
 //   Slurm's list of nodes                   node[001-500],login
 // Sources for the inventory: the Deployer's documentation (hiascend.com,
 // mindcluster/730, deployerug/deployer_0025) and its own writer of that file
 // (ascend-deployer, tool that turns a table into inventory_file): `deviceip`
 // from NPU 0 on, `detectip` as many, several `gateways` by commas of which each
 // device has one in its subnet, `set_hostname` of the [worker] and [master]
-// rows. Source for slurm.conf: its manual page. Text in, value or every mistake
-// out.
+// rows. Text in, value or every mistake out. slurm.conf itself is refused:
+// sinfo prints its nodes, also those of included files.
 #ifndef CONFIG_LEARN_IMPORT_H_
 #define CONFIG_LEARN_IMPORT_H_
 
-#include <functional>
 #include <map>
 #include <string>
 
@@ -39,16 +37,12 @@ struct ImportOptions {
   std::string cluster;
   std::string product;  // For ChooseProduct.
   std::string netmask;  // Devices' default.
-  // The text of a file that slurm.conf includes, by its path; a failure's
-  // message begins with the path. Empty: an Include is a mistake.
-  std::function<absl::StatusOr<std::string>(const std::string& path)> read_file;
 };
 
 // Combines the files: hosts files give names and addresses to the servers of
 // the others, and define servers only if there is no other file. A server
 // without a name gets its address as name. Notes of the result name the lines
-// that might describe a server and were ignored. Includes are followed as in
-// Slurm: relative to the folder of slurm.conf. InvalidArgument with every
+// that might describe a server and were ignored. InvalidArgument with every
 // mistake, one per line, as "FILE:LINE:COLUMN: …", or as path into a rank
 // table; if no file names a server; or with ChooseProduct's error. Never quotes
 // passwords of an inventory.

@@ -13,7 +13,7 @@
 namespace clusterd {
 namespace {
 
-// Turns "key = value", as Slurm allows, into "key=value".
+// Turns "key = value" into "key=value".
 void JoinSettings(std::vector<std::string>* words) {
   std::vector<std::string> joined;
   for (std::string& word : *words) {
@@ -84,32 +84,19 @@ bool IsOfInventory(const ImportLine& line) {
 std::vector<ImportLine> SplitLines(absl::string_view text) {
   std::vector<ImportLine> lines;
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // Some editors add it.
-  const auto parts = absl::c_count(text, '\n') + 1;
-  ImportLine line;
   int number = 0;
   for (const absl::string_view part : absl::StrSplit(text, '\n')) {
+    ImportLine line;
     line.position.line = ++number;
-    for (std::string& word : Words(part)) line.words.push_back(std::move(word));
-    // A backslash continues a line of slurm.conf, except in a comment.
-    if (!line.words.empty() && absl::EndsWith(line.words.back(), "\\")) {
-      line.words.back().pop_back();
-      if (line.words.back().empty()) line.words.pop_back();
-      if (number < parts) continue;
-    }
+    line.words = Words(part);
     JoinSettings(&line.words);
     if (!line.words.empty()) lines.push_back(std::move(line));
-    line = ImportLine();
   }
   return lines;
 }
 
-bool IsInclude(const ImportLine& line) {
-  return absl::EqualsIgnoreCase(line.words[0], "Include");
-}
-
 bool IsOfSlurm(const ImportLine& line) {
-  return absl::StartsWithIgnoreCase(line.words[0], "NodeName=") ||
-         (IsInclude(line) && line.words.size() == 2);
+  return absl::StartsWithIgnoreCase(line.words[0], "NodeName=");
 }
 
 bool IsOfHccnConf(const ImportLine& line) {

@@ -318,29 +318,6 @@ TEST(ImportClusterTest, OfANameWithTwoAddressesTheFirstIsTaken) {
   EXPECT_THAT(Names(plain),
               ElementsAre("10.10.0.11 10.10.0.11", "10.10.0.12 10.10.0.12"));
   EXPECT_TRUE(WriteSpec(plain).ok());
-  EXPECT_THAT(Names(Seen({"NodeName=a[1-2] NodeAddr=node[01-02].dc1.example\n"
-                          "NodeName=a3 NodeAddr=other\n",
-                          kHosts})),
-              ElementsAre("a1 10.10.0.11", "a2 10.10.0.12", "a3 none"));
-}
-
-TEST(ImportClusterTest, TakesNodesOfSlurmWithTheirAddresses) {
-  const SeenCluster seen =
-      Seen({"ClusterName=demo\n"
-            "NodeName=DEFAULT CPUs=192\n"
-            "nodename=node[01-02] NodeAddr=10.10.0.[11-12] \\\n"
-            "  CPUs=192 State=UNKNOWN\n"
-            "NodeName=node03  # by name\n",
-            "10.10.0.13 node03\n"});
-  EXPECT_THAT(Names(seen), ElementsAre("node01 10.10.0.11", "node02 10.10.0.12",
-                                       "node03 10.10.0.13"));
-  EXPECT_THAT(
-      MessageLines(Import({"NodeName=node[01-02] NodeAddr=10.10.0.11\n"
-                           "NodeName=node[1-\n"})
-                       .status()),
-      ElementsAre(
-          Tells("file0:1:1: ", "msg-learn-nodeaddr-count", 1, 2),
-          Tells("file0:2:1: ", "NodeName", "value-hosts-open", "node[1-")));
 }
 
 TEST(ImportClusterTest, TakesAListOfNodesAndAHostsFileAndLeavesDevicesOpen) {
@@ -357,127 +334,21 @@ TEST(ImportClusterTest, TakesAListOfNodesAndAHostsFileAndLeavesDevicesOpen) {
                                               "node02.dc1.example 10.10.0.12"));
 }
 
-// A slurm.conf "conf/slurm.conf" that includes some of these files.
-absl::StatusOr<SeenCluster> ImportSlurm(
-    const std::string& text, const std::map<std::string, std::string>& files) {
-  ImportOptions options = Options();
-  options.read_file =
-      [&files](const std::string& path) -> absl::StatusOr<std::string> {
-    const auto file = files.find(path);
-    if (file != files.end()) return file->second;
-    return absl::NotFoundError(path + ": gone");
-  };
-  return ImportCluster({{"conf/slurm.conf", text}}, options);
-}
-
-TEST(ImportClusterTest, FollowsTheIncludesOfSlurm) {
-  // Relative to the folder of slurm.conf, also from an included file.
-  const std::map<std::string, std::string> files = {
-      {"conf/nodes.conf", "include rack1/a.conf  # one file\r\n"},
-      {"conf/rack1/a.conf", "NodeName=node02 NodeAddr=10.10.0.12\n"},
-      {"/etc/b.conf", "Include\t/etc/c.conf"},
-      {"/etc/c.conf", "NodeName = node[03-04] NodeAddr = 10.10.0.[13-14] \\"}};
-  const auto seen = ImportSlurm(
-      "ClusterName=demo\nNodeName=node01 NodeAddr=10.10.0.11\n"
-      "INCLUDE nodes.conf\nInclude /etc/b.conf\n",
-      files);
-  ASSERT_TRUE(seen.ok()) << seen.status();
-  EXPECT_THAT(Names(*seen),
-              ElementsAre("node01 10.10.0.11", "node02 10.10.0.12",
-                          "node03 10.10.0.13", "node04 10.10.0.14"));
-  // The same if slurm.conf itself has no node.
-  EXPECT_TRUE(
-      ImportSlurm("ClusterName=demo\nInclude nodes.conf\n", files).ok());
-}
-
-// slurm.conf(5), INCLUDE MODIFIERS.
-TEST(ImportClusterTest, ClusterNameReplacesItsMarkInAnInclude) {
-  const std::map<std::string, std::string> files = {
-      {"conf/linux_config", "NodeName=node01 NodeAddr=10.10.0.11\n"},
-      {"/etc/linux/nodes", "NodeName=node02 NodeAddr=10.10.0.12\n"}};
-  const auto seen = ImportSlurm(
-      "clustername = linux\nInclude %c_config\nInclude /etc/%c/nodes\n", files);
-  ASSERT_TRUE(seen.ok()) << seen.status();
-  EXPECT_THAT(Names(*seen),
+// sinfo repeats a node for each of its partitions.
+TEST(ImportClusterTest, TakesNodesAsSinfoPrintsThemAndNoSlurmConf) {
+  EXPECT_THAT(Names(Seen({"10.10.0.11 node01\n10.10.0.12 node02\n"
+                          "10.10.0.11 node01\n"})),
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
-  const auto wrong = [&files](const std::string& text) {
-    return MessageLines(ImportSlurm(text, files).status());
+  const std::pair<const char*, const char*> files[] = {
+      {"ClusterName=demo\nNodeName=node[01-02] NodeAddr=10.10.0.[11-12]\n",
+       "\"NodeName\""},
+      {"# nodes\nnodename = node01  NodeAddr =10.10.0.11 \\\n  CPUs=192\n",
+       "\"nodename\""},
   };
-  EXPECT_THAT(
-      wrong("Include %c_config\nClusterName=linux\n"),
-      ElementsAre(Tells("conf/slurm.conf:1:1: ", "msg-learn-include-percent",
-                        "conf/%c_config: gone")));
-  EXPECT_THAT(
-      wrong("ClusterName=linux\nInclude %h/nodes\n"),
-      ElementsAre(Tells("conf/slurm.conf:2:1: ", "msg-learn-include-percent",
-                        "conf/%h/nodes: gone")));
-}
-
-TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
-  const std::string node = "NodeName=node01 NodeAddr=10.10.0.11\n";
-  const struct {
-    std::string text;
-    std::map<std::string, std::string> files;
-    Telling error;
-  } kWrong[] = {
-      {"Include nodes.conf\n",
-       {},
-       Tells("conf/slurm.conf:2:1: ", "msg-learn-include-failed",
-             "conf/nodes.conf: gone")},
-      {"Include slurm.conf\n",
-       {},
-       Tells("conf/slurm.conf:2:1: ", "msg-learn-include-itself",
-             "\"conf/slurm.conf\"")},
-      {"Include a\n",
-       {{"conf/a", "Include b\n"}, {"conf/b", "\nInclude a\n"}},
-       Tells("conf/b:2:1: ", "msg-learn-include-itself", "\"conf/a\"")},
-      {"Include a b\n",
-       {},
-       Tells("conf/slurm.conf:2:1: ", "msg-learn-include-one-file")},
-      {"Include\n",
-       {},
-       Tells("conf/slurm.conf:2:1: ", "msg-learn-include-one-file")},
-      // Mistakes of an included file are reported with its own name.
-      {"Include a\n",
-       {{"conf/a", "NodeName=b[1-2] NodeAddr=c\n"}},
-       Tells("conf/a:1:1: ", "msg-learn-nodeaddr-count", 1, 2)},
-  };
-  for (const auto& wrong : kWrong) {
-    EXPECT_THAT(
-        MessageLines(ImportSlurm(node + wrong.text, wrong.files).status()),
-        ElementsAre(wrong.error))
-        << wrong.text;
+  for (const auto& [text, key] : files) {
+    EXPECT_THAT(MessageLines(Import({text}).status()),
+                ElementsAre(Tells("file0:2:1: ", "msg-learn-slurm-conf", key)));
   }
-  // The same file under ever new names.
-  EXPECT_THAT(ImportSlurm(node + "Include ./a\n",
-                          {{"conf/./a", "Include b\nInclude b\n"},
-                           {"conf/b", "Include c\nInclude c\n"},
-                           {"conf/c", "Include d\nInclude d\n"},
-                           {"conf/d", "Include e\nInclude e\n"},
-                           {"conf/e", "Include f\nInclude f\n"},
-                           {"conf/f", "Include g\nInclude g\n"},
-                           {"conf/g", "X=1\n"}})
-                  .status(),
-              Tells("msg-learn-too-many-includes", 64));
-  EXPECT_THAT(Import({node + "Include a\n"}).status(),
-              Tells("file0:2:1: ", "msg-learn-include-not-read", "\"a\""));
-}
-
-TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
-  const std::string text = "NodeName=node01 NodeAddr=10.10.0.11\n";
-  EXPECT_THAT(
-      MessageLines(
-          Import({text + "NodNename=node02\nNodeName node03\n"}).status()),
-      ElementsAre(
-          Tells("file0:2:1: ", "msg-learn-node-name", "\"NodNename\""),
-          Tells("file0:3:1: ", "msg-learn-not-a-setting", "\"NodeName\"")));
-  const SeenCluster seen =
-      Seen({"NodeName = node01  NodeAddr =10.10.0.11\n"
-            "# A comment goes on nowhere: \\\n"
-            "NodeName=node02 \\  # goes on\n  \\\n NodeHostname=10.10.0.12\n"
-            "NodeSet=all Feature=x\n"});
-  EXPECT_THAT(Names(seen),
-              ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
 }
 
 // These lines name no server: "address_0" is not one.
@@ -492,10 +363,10 @@ TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(status, Tells("msg-learn-hccn-conf")) << text;
   }
-  // A key of another file is no IPv6 address.
+  // A key of another file is not an IPv6 address.
   EXPECT_THAT(Import({"version: 1.0\nserver_list: []\n"}).status(),
               Tells("file0:1:1: ", "value-ipv6", "version:"));
-  // An address beside a name is no server.
+  // An address beside a name is not a server.
   EXPECT_THAT(
       MessageLines(Import({"node[01-02]\nnode03 10.10.0.13\n"}).status()),
       ElementsAre(Tells("file0:2:1: ", "msg-learn-mixed")));

@@ -476,7 +476,7 @@ TEST(WriteSpecTest, AGatewayOfOneDeviceAloneIsMentioned) {
                               ", planned none"));
     }
   }
-  // Kernel values are those of most hosts where somebody raised them.
+  // Raised kernel values are learned from most of the hosts.
   Learned learned("atlas-a2");
   for (HostFacts& host : learned.facts) {
     host.mutable_kernel()->mutable_somaxconn()->set_value(4096);

@@ -55,7 +55,7 @@ FactReading LiveDetect(const DeviceSetting& row, const DeviceFacts& facts) {
                    ParseSetting(row, {value.empty() ? "0.0.0.0" : value}));
 }
 
-// The fact has no text for a map of class 0 alone.
+// The fact has no text for a map with only class 0.
 FactReading LiveClasses(const DeviceSetting& row, const DeviceFacts& facts) {
   const std::string& value = facts.dscp_to_tc().value();
   return ReadingOf(

@@ -119,7 +119,7 @@ TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
   ASSERT_FALSE(plan.steps().empty());
   EXPECT_TRUE(plan.steps(0).dropped().empty())
       << plan.steps(0).ShortDebugString();
-  // Every change warns of routes of the device alone.
+  // Every change warns of routes that only the device has.
   EXPECT_EQ(plan.steps(0).consequences_size(), 1);
 }
 
@@ -179,7 +179,7 @@ TEST(PlanUnnamedTest, LeavesAloneWhatToolOrBootWouldNotTakeOrNobodyKnows) {
   DeviceOf(&cases[0], 0)->mutable_gateway()->set_value("10.9.9.9");
   SetConf(&cases[1], "address_0", "10.0.0.99");
   SetConf(&cases[2], "udhcpc_enable_0", "1");
-  // What nobody knows, or the file alone has, and a reserved address.
+  // Unknown values, values only in the file, and a reserved address.
   MakeMissing(DeviceOf(&cases[3], 0)->mutable_gateway(), Missing::BUSY, "");
   MakeMissing(DeviceOf(&cases[3], 0)->mutable_detect_address(), Missing::BUSY,
               "");

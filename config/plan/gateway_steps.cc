@@ -96,7 +96,7 @@ void GatewayPlanner::ChooseKeeper(const DeviceChange& change) {
   keepers_.emplace(change.id(), change);
 }
 
-// Of the devices that share a gateway, the one that gets or keeps it; nullptr:
+// The device that gets or keeps the gateway among those that share it; nullptr:
 // none has, or could get, one.
 const DeviceChange* GatewayPlanner::KeeperFor(uint32_t device) const {
   for (const auto& [id, keeper] : keepers_) {

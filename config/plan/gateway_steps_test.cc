@@ -12,14 +12,13 @@
 #include "gtest/gtest.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::Contains, ::testing::ElementsAre, ::testing::HasSubstr,
+    ::testing::IsEmpty;
 
 HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   HostPlanBuilder builder(facts);
@@ -91,11 +90,9 @@ TEST(PlanDhcpGatewayTest, ANewAddressIsBlockedWhateverTheLineSays) {
 
 TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
   HostFacts facts = GoodFacts("node-01");
-  HccnConf::Problem* problem =
+  auto* const problem =
       facts.mutable_hccn_conf()->mutable_value()->add_problems();
-  problem->set_kind(HccnConf::Problem::BAD_VALUE);
-  problem->set_line(7);
-  problem->set_text("send_arp_status_0=2");
+  MergeText("kind: BAD_VALUE line: 7 text: 'send_arp_status_0=2'", problem);
   SetAddress(&facts, 0, "10.0.0.99");
   EXPECT_THAT(BlockedTexts(Plan(GoodSpec(), facts)),
               Contains(HasSubstr(

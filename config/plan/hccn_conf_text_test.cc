@@ -117,7 +117,7 @@ TEST(WithLostLinesTest, PutsBackWhatTheToolLostAndNothingElse) {
        "",
        {"ip_route_0=add a"},
        "ip_route_0=add b\n"},
-      // A key that somebody else set is not lost, also beside one that is.
+      // A key of another program is not lost, even beside one that is.
       {"mtu_0=1500\nx_0=1\ngateway_0=1\n",
        "x_0=1\nmtu_0=9000\ngateway_0=2\n",
        {"gateway_0"},

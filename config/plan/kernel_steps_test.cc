@@ -22,7 +22,7 @@ TEST(ParseSysctlTest, WritesPortsSortedAndRefusesOctalAndForeignKeys) {
   EXPECT_EQ(canonical(kReservedPortsKey, "60008-60015,8080,60000-60007"),
             "8080,60000-60015");
   EXPECT_EQ(canonical(kReservedPortsKey, ""), "");
-  // What the kernel reads as octal.
+  // The kernel reads this as octal.
   EXPECT_EQ(canonical(kReservedPortsKey, "060000"), "refused");
   for (const char* value : {"065535", "0", "-1", "2147483648", "abc", ""}) {
     EXPECT_EQ(canonical(kSomaxconnKey, value), "refused") << value;

@@ -16,12 +16,12 @@
 #include "config/words/message.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::StartsWith;
+using ::testing::ElementsAre, ::testing::StartsWith;
 
 TEST(MakePlanTest, IsEmptyWhereNothingIsToBeDoneAndPutsHostsInSpecOrder) {
   const HostFacts first = GoodFacts("node-01");
@@ -40,16 +40,14 @@ TEST(MakePlanTest, IsEmptyWhereNothingIsToBeDoneAndPutsHostsInSpecOrder) {
 }
 
 TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
-  HostFacts silent;
-  silent.set_host("node-01");
-  silent.mutable_missing()->set_reason(Missing::NO_ANSWER);
+  const auto silent =
+      FromText<HostFacts>("host: 'node-01' missing {reason: NO_ANSWER}");
   const HostFacts stranger = GoodFacts("node-99");
   const ClusterPlan plan = MakePlan(GoodSpec(), {&stranger, &silent});
-  ASSERT_EQ(plan.hosts(0).blocked_size(), 1);
-  EXPECT_EQ(plan.hosts(0).blocked(0).reason(),
-            Say("plan-say-nothing-known", "no answer"));
-  ASSERT_EQ(plan.hosts(1).blocked_size(), 1);
-  EXPECT_EQ(plan.hosts(1).blocked(0).reason(), Say("plan-say-not-named"));
+  EXPECT_THAT(BlockedReasons(plan.hosts(0)),
+              ElementsAre(Say("plan-say-nothing-known", "no answer")));
+  EXPECT_THAT(BlockedReasons(plan.hosts(1)),
+              ElementsAre(Say("plan-say-not-named")));
 }
 
 // A user may read translated messages; the texts are English.
@@ -70,8 +68,7 @@ TEST(MakePlanTest, SaysTheSameInTextsAndInWords) {
 }
 
 TEST(MakePlanTest, EmptyFactsGiveReasonsAndNoStep) {
-  HostFacts nothing;
-  nothing.set_host("node-01");
+  const auto nothing = FromText<HostFacts>("host: 'node-01'");
   const ClusterPlan plan = MakePlan(GoodSpec(), {&nothing});
   EXPECT_TRUE(plan.hosts(0).steps().empty());
   EXPECT_GE(plan.hosts(0).blocked_size(), 6);
@@ -125,16 +122,14 @@ TEST(MakePlanTest, LeavesOutWhatOneHostDoesNotAllowAndKeepsTheOthers) {
 
 // Facts of container train-1 on the host; all values are too low.
 HostFacts ContainerFacts(const std::string& host) {
-  HostFacts facts;
+  auto facts = FromText<HostFacts>(R"(
+      network_namespace: 'container:train-1'
+      kernel {reserved_ports {value: '8080'} somaxconn {value: 4096}
+              tcp_max_syn_backlog {value: 2048}
+              network_namespace {value: 4026532000}
+              initial_namespace {value: false}
+              proc_sys_writable {value: true}})");
   facts.set_host(host);
-  facts.set_network_namespace("container:train-1");
-  KernelFacts* kernel = facts.mutable_kernel();
-  kernel->mutable_reserved_ports()->set_value("8080");
-  kernel->mutable_somaxconn()->set_value(4096);
-  kernel->mutable_tcp_max_syn_backlog()->set_value(2048);
-  kernel->mutable_network_namespace()->set_value(4026532000);
-  kernel->mutable_initial_namespace()->set_value(false);
-  kernel->mutable_proc_sys_writable()->set_value(true);
   return facts;
 }
 
@@ -189,9 +184,8 @@ TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
   facts.mutable_kernel()->mutable_proc_sys_writable()->set_value(false);
   facts.mutable_kernel()->mutable_somaxconn()->set_value(65535);
   const HostPlan read_only = PlanContainer(facts);
-  EXPECT_TRUE(read_only.steps().empty());
-  ASSERT_EQ(read_only.blocked_size(), 2);
-  EXPECT_EQ(read_only.blocked(0).reason(), Say("plan-say-proc-sys-read-only"));
+  ASSERT_THAT(BlockedReasons(read_only),
+              ElementsAre(Say("plan-say-proc-sys-read-only"), testing::_));
   EXPECT_EQ(read_only.blocked(0).fix(),
             Say("plan-say-recreate-container",
                 "net.ipv4.ip_local_reserved_ports", "8080,60000-60015"));
@@ -221,11 +215,9 @@ TEST(MakePlanInNamespaceTest, PlansNothingOnFactsOfAnotherNamespace) {
 }
 
 TEST(MakePlanInNamespaceTest, BlocksAHostWithoutThatContainer) {
-  HostFacts facts;
-  facts.set_host("node-01");
-  facts.set_network_namespace("container:train-1");
-  facts.mutable_missing()->set_reason(Missing::ABSENT);
-  facts.mutable_missing()->set_detail("no such container, says docker");
+  const auto facts = FromText<HostFacts>(
+      "host: 'node-01' network_namespace: 'container:train-1' "
+      "missing {reason: ABSENT detail: 'no such container, says docker'}");
   const HostPlan plan = PlanContainer(facts);
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).reason(),
@@ -370,10 +362,10 @@ TEST(PlanDigestTest, IsTheSameForTheSameFactsWhoeverKeepsThePlan) {
   ClusterPlan plan = Plan();
   EXPECT_EQ(plan.digest(), Plan().digest());
   EXPECT_TRUE(VerifyPlan(plan).ok());
-  plan.set_plan_id("p7");
-  plan.set_created_at_ms(12345);
-  plan.set_created_by("ada");
-  plan.set_not_kept("the disk is full");
+  MergeText(
+      "plan_id: 'p7' created_at_ms: 12345 created_by: 'ada' "
+      "not_kept: 'the disk is full'",
+      &plan);
   EXPECT_TRUE(VerifyPlan(plan).ok());
 }
 
@@ -515,20 +507,16 @@ class NarrowTest : public testing::Test {
 
 using Texts = std::vector<std::string>;
 
+const PlanSelection kOfSysctl = {{"sysctl"}, {CHANGE_SYSCTL}, {}, {}};
+
 PlanSelection OfSetting(SettingId setting) {
-  PlanSelection selection;
-  selection.words = {"rule"};
-  selection.settings = {setting};
-  return selection;
+  return {{"rule"}, {}, {setting}, {}};
 }
 
 TEST_F(NarrowTest, LeavesAskedStepsNumberedAndRestingOnTheirFactsAlone) {
   Plan({DeviceStep(0, SETTING_TLS, "on", "off"),
         RunningStep("net.core.somaxconn", "128", "65535")});
-  PlanSelection selection;
-  selection.words = {"sysctl"};
-  selection.kinds = {CHANGE_SYSCTL};
-  EXPECT_EQ(Narrow(selection), Texts{"net.core.somaxconn"});
+  EXPECT_EQ(Narrow(kOfSysctl), Texts{"net.core.somaxconn"});
   EXPECT_EQ(plan_.steps(0).id(), 1u);
   EXPECT_EQ(FactNames(plan_), Texts{"net.core.somaxconn"});
   EXPECT_EQ(notes_, Texts{Say("plan-say-steps-left-out", 1)});
@@ -582,10 +570,7 @@ TEST(MakePlanTest, NarrowedSaysToWhatAndLeavesNothingFailing) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(1);
   DeviceOf(&facts, 0)->mutable_detect_address()->set_value("0.0.0.0");
-  PlanSelection selection;
-  selection.words = {"sysctl"};
-  selection.kinds = {CHANGE_SYSCTL};
-  ClusterPlan plan = MakePlan(GoodSpec(), {&facts}, {}, selection);
+  ClusterPlan plan = MakePlan(GoodSpec(), {&facts}, {}, kOfSysctl);
   ASSERT_EQ(plan.hosts(0).steps_size(), 1);
   EXPECT_EQ(plan.only(0), "sysctl");
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);

@@ -6,6 +6,7 @@
 #include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -47,33 +48,22 @@ TEST(NameFactsTest, ReservedPortsAreASet) {
 TEST(NameFactsTest, DoesNotTellWhereTheToolsOwnWritesMovedALine) {
   HostFacts facts = GoodFacts("node-01");
   HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
-  HccnConf::Problem* problem = conf->add_problems();
-  problem->set_kind(HccnConf::Problem::DUPLICATE_KEY);
-  problem->set_line(12);
+  MergeText("problems {kind: DUPLICATE_KEY line: 12}", conf);
   const NamedFacts planned = NameFacts(facts);
   EXPECT_EQ(planned.at(FormFact()), TextsValue({"1 duplicate key"}));
   // A recovery at boot: its lines went to the end.
-  problem->set_line(10);
-  HccnConf::Entry* own = conf->add_entries();
-  own->set_key("xsfp_reset_wait_times");
-  own->set_device(0);
-  own->set_value("7");
+  conf->mutable_problems(0)->set_line(10);
+  MergeText("entries {key: 'xsfp_reset_wait_times' device: 0 value: '7'}",
+            conf);
   EXPECT_EQ(NameFacts(facts), planned);
 }
 
 TEST(NameFactsTest, TakesTheFirstOfARepeatedKeyAndAllRoutes) {
   HostFacts facts = GoodFacts("node-01");
-  HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
-  for (const char* const value : {"add a", "add b"}) {
-    HccnConf::Entry* entry = conf->add_entries();
-    entry->set_key("ip_route");
-    entry->set_device(0);
-    entry->set_value(value);
-  }
-  HccnConf::Entry* again = conf->add_entries();
-  again->set_key("address");
-  again->set_device(0);
-  again->set_value("9.9.9.9");
+  MergeText(R"(entries {key: 'ip_route' device: 0 value: 'add a'}
+               entries {key: 'ip_route' device: 0 value: 'add b'}
+               entries {key: 'address' device: 0 value: '9.9.9.9'})",
+            facts.mutable_hccn_conf()->mutable_value());
   const NamedFacts named = NameFacts(facts);
   EXPECT_EQ(named.at(ConfLineFact(0, "address")), TextsValue({"10.0.0.1"}));
   EXPECT_EQ(named.at(RoutesFact(0)),

@@ -12,6 +12,7 @@
 #include "config/plan/make_plan.h"
 #include "config/words/message.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -171,12 +172,9 @@ TEST(StepTextTest, NeverLeavesAnUnknownChangeBlank) {
 }
 
 TEST(BlockedTextTest, NamesDevicesReasonAndFix) {
-  BlockedChange blocked;
-  blocked.add_devices(1);
-  blocked.add_devices(4);
-  blocked.set_what("device addresses");
-  blocked.set_reason("hccn_tool: absent");
-  blocked.set_fix("install it");
+  const auto blocked = FromText<BlockedChange>(
+      "devices: [1, 4] what: 'device addresses' reason: 'hccn_tool: absent' "
+      "fix: 'install it'");
   EXPECT_EQ(BlockedText(blocked), BlockedAs("devices 1,4: device addresses",
                                             ToFindingValue("hccn_tool: absent"),
                                             ToFindingValue("install it")));

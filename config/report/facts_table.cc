@@ -67,7 +67,7 @@ std::string AllowsText(const HostAllows& allows) {
                                 ? Say("hosts-allows-nothing")
                                 : absl::StrJoin(allows.kinds(), ", ");
   if (!allows.mistake().empty()) {
-    return Say("hosts-allows-mistake", kinds, allows.mistake());
+    return Say("hosts-allows-mistake", kinds, MistakeWords(allows));
   }
   return Say(
       allows.file().empty() ? "hosts-allows-no-file" : "hosts-allows-file",
@@ -80,7 +80,9 @@ void PrintHead(const HostFacts& facts, absl::Time now, Page& page) {
                        ElapsedText(facts.elapsed_ms())));
   }
   page.Optional("report-namespace", facts.network_namespace());
-  if (!facts.simulation().empty()) page.PrintNote(facts.simulation());
+  if (!facts.simulation().empty()) {
+    page.PrintNote(ValueText(Term(facts.simulation())));
+  }
   if (facts.has_allows()) {
     page.Whole("", page.Safe(Say("hosts-allows", AllowsText(facts.allows()))));
   }

@@ -83,12 +83,9 @@ TEST(FactsTableTest, SpeaksChinese) {
   Style style;
   style.utf8 = true;
   std::ostringstream out;
-  HostFacts facts;
-  facts.mutable_allows()->add_kinds("observe");
-  facts.mutable_docker_running()->set_value(true);
-  facts.mutable_drop_rules()->mutable_value();
-  facts.add_devices()->set_id(5);
-  facts.mutable_devices(0)->mutable_lldp()->mutable_value();
+  const auto facts = FromText<HostFacts>(
+      "allows {kinds: 'observe'} docker_running {value: true} "
+      "drop_rules {value {}} devices {id: 5 lldp {value {}}}");
   PrintFactsTable(facts, style, absl::UnixEpoch(), out);
   for (const char* text : {"允许 observe（没有配置文件）\n", "\n主机\n",
                            "\n内核\n", "\n  sockets         未要求查询\n",

@@ -13,7 +13,6 @@
 #include "absl/strings/str_replace.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
-#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -154,7 +153,8 @@ void AddReasons(const ReportedByHost& seen, JobVerdict* verdict) {
   for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
     for (size_t i = 0; i < reasons.size(); ++i) {
       if (depth >= reasons[i].size()) continue;
-      // Reasons of other hosts matter more than a second language.
+      // Reasons of other hosts matter more than a second language: TextWords
+      // names the rule for it.
       if (bytes > kMaxReasonsBytes / 4) reasons[i][depth].clear_said();
       bytes += reasons[i][depth].ByteSizeLong();
       if (bytes > kMaxReasonsBytes) return;
@@ -274,6 +274,11 @@ Report ReportForHook(const Report& report) {
 
 FindingValue TextWords(const JobReason& reason) {
   FindingValue words = reason.said();
+  // A text alone is shown with the title of its rule, which costs no bytes of a
+  // verdict.
+  if (!reason.has_said() && !reason.text().empty()) {
+    words.set_words(absl::StrCat(reason.rule(), "/"));
+  }
   words.set_text(reason.text());
   return words;
 }

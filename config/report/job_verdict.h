@@ -25,8 +25,8 @@ std::vector<JobReason> ReasonsAbout(const Report& report,
 
 // The report's conclusion about the job, without job_digest. `report` is of
 // that job. Every host of the job has its state. Holds at most 24 reasons of a
-// host and 16 of the cluster, and never much more than 400 kB in all: the worst
-// of every host comes before the second of any.
+// host and 16 of the cluster, and never much more than 400 kB in total: the
+// worst of every host comes before the second of any.
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
 
 // Bytes of a verdict: `common` and one host's `own`, concatenated, are the
@@ -43,7 +43,8 @@ VerdictBytes BytesForHosts(JobVerdict verdict);
 // was observed, cut to one line. Without facts and other findings.
 Report ReportForHook(const Report& report);
 
-// The words of `text`, which has the same meaning in English.
+// The words of `text`, which has the same meaning in English. For a text that
+// has no words they are "RULE/": clusterctl puts the rule's title in front.
 FindingValue TextWords(const JobReason& reason);
 
 // "clusterd: link: device 3: DOWN", after the name of another host. The line is

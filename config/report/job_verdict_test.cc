@@ -11,14 +11,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::Not,
+    ::testing::SizeIs;
 
 std::vector<std::string> Rules(const std::vector<JobReason>& reasons) {
   std::vector<std::string> rules;
@@ -92,9 +91,7 @@ TEST(ReasonsAboutTest, JoinsTheDevicesOfOneFinding) {
   finding.set_observed("DOWN");
   finding.set_fix(std::string(300, 'x'));
   finding.mutable_subjects(0)->add_devices(3);
-  Subject* const second = finding.add_subjects();
-  second->set_host("a");
-  second->add_devices(1);
+  MergeText("subjects {host: 'a' devices: 1}", &finding);
   const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
   ASSERT_THAT(reasons, SizeIs(1));
   EXPECT_THAT(reasons[0].devices(), ElementsAre(1, 3));
@@ -106,13 +103,12 @@ TEST(ReasonsAboutTest, JoinsTheDevicesOfOneFinding) {
 TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
   Report report;
   Finding& finding = AddFinding("net-health", WARN, "a", &report);
-  finding.set_finding("down");
-  finding.set_caused_by("link");
-  Waiver& waiver = *finding.mutable_waiver();
-  waiver.set_rule("link");
-  waiver.set_waived_from(FAIL);
-  const std::string waived =
-      EnglishText(Worded("waived", StateWords(FAIL), WaiverWords(waiver)));
+  MergeText(
+      "finding: 'down' caused_by: 'link' "
+      "waiver {rule: 'link' waived_from: FAIL}",
+      &finding);
+  const std::string waived = EnglishText(
+      Worded("waived", StateWords(FAIL), WaiverWords(finding.waiver())));
   finding.set_observed("DOWN" + waived);
   const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
   ASSERT_EQ(reasons.size(), 1u);
@@ -135,7 +131,7 @@ TEST(ReasonsAboutTest, HasTheWordsOfATextAndCutsTheirValuesWithIt) {
   JobReason reason = ReasonsAbout(report, "a")[0];
   EXPECT_EQ(reason.said().words(), "link/down");
   EXPECT_EQ(reason.said().values(0).text(), "DOWN");
-  // Behind the rule, and behind the device.
+  // After the rule, and after the device.
   const FindingValue words = ReasonWords(reason).values(1).values(1);
   EXPECT_EQ(words.words(), "link/down");
   EXPECT_EQ(words.text(), "link is wrong");
@@ -268,6 +264,27 @@ TEST(MakeJobVerdictTest, HoldsTheWorstOfEveryHostWithinItsBounds) {
   }
   EXPECT_EQ(verdict.hosts(0).reasons(0).rule(), "rule-0");
   EXPECT_EQ(verdict.reasons_size(), 16);
+}
+
+TEST(MakeJobVerdictTest, NamesTheRuleOfATextThatHasNoWordsForWantOfBytes) {
+  Report report;
+  for (int i = 0; i < 1152; ++i) {
+    report.add_hosts()->set_host(absl::StrCat("server", i));
+  }
+  Finding& finding = AddFinding("link", FAIL, "server0", &report);
+  finding.set_finding("down");
+  finding.set_observed(std::string(119, 'o'));
+  *finding.add_values() = ToFindingValue(std::string(40, 'v'));
+  for (int i = 1; i < 1152; ++i) {
+    finding.add_subjects()->set_host(absl::StrCat("server", i));
+  }
+  const JobVerdict verdict = MakeJobVerdict(report, JobSpec());
+  const JobReason& first = verdict.hosts(0).reasons(0);
+  const JobReason& last = verdict.hosts(1151).reasons(0);
+  EXPECT_EQ(TextWords(first).words(), "link/down");
+  EXPECT_FALSE(last.has_said());
+  EXPECT_EQ(TextWords(last).words(), "link/");
+  EXPECT_EQ(ReasonLine(last), ReasonLine(first));
 }
 
 TEST(MakeJobVerdictTest, LeavesOutNoFailureForWhatAnotherOneExplains) {

@@ -5,7 +5,6 @@
 #include <map>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"

@@ -148,7 +148,7 @@ TEST(DiffReportsTest, GivesTheFindingOfAChangeWithItsValues) {
   EXPECT_EQ(given.subjects(0).host(), "");
   EXPECT_THAT(given.subjects(0).devices(), ElementsAre(3, 4));
   EXPECT_EQ(given.why(), "");
-  // Findings of an older controller have texts alone.
+  // Findings of an older controller have only texts.
   found.clear_finding();
   EXPECT_FALSE(DiffReports(Healthy(), after).changes(0).has_finding());
 }
@@ -293,8 +293,8 @@ TEST(DiffReportsTest, TakesADeviceAsItsHostWhereThatCouldNotBeAsked) {
       Changes(Down("node0", {3}), With("link", UNKNOWN, "-", "node0", {})),
       ElementsAre("link node0: PASS->UNKNOWN: - (mend)",
                   "link node0 device 3: FAIL->UNKNOWN: - (mend)"));
-  // What another rule tells is not judged.
-  Report reported = With("link", SKIPPED, "told by another", "node0", {3});
+  // A finding that another rule reports is not judged.
+  Report reported = With("link", SKIPPED, "of another one", "node0", {3});
   RuleOf("link", &reported).set_state(PASS);
   EXPECT_THAT(Changes(Down("node0", {3}), reported),
               ElementsAre("link node0 device 3: FAIL->NONE: DOWN"));

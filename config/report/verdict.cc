@@ -8,7 +8,6 @@
 #include "config/values/version.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 

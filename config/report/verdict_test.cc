@@ -2,6 +2,7 @@
 
 #include "config/values/version.h"
 #include "gmock/gmock.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -59,16 +60,12 @@ TEST(SupportedVerdictTest, DoesNotTrustAnErrorOrAnotherSchema) {
 
 TEST(FailingHostsTest, TakesFindingsThenHostsEachOnce) {
   Report report = ReportOf(FAIL, FAIL);
-  report.add_hosts()->set_host("server1");
-  report.mutable_hosts(1)->set_state(FAIL);
-  Finding& finding = *report.mutable_rules(0)->add_findings();
-  finding.set_state(FAIL);
-  finding.add_subjects();  // The cluster.
-  finding.add_subjects()->set_host("server0");
-  finding.add_subjects()->set_host("server9");
-  Finding& warning = *report.mutable_rules(0)->add_findings();
-  warning.set_state(WARN);
-  warning.add_subjects()->set_host("server8");
+  MergeText("hosts {host: 'server1' state: FAIL}", &report);
+  // The first subject is the cluster.
+  MergeText(R"(findings {state: FAIL subjects {}
+                         subjects {host: 'server0'} subjects {host: 'server9'}}
+               findings {state: WARN subjects {host: 'server8'}})",
+            report.mutable_rules(0));
   EXPECT_THAT(FailingHosts(report),
               testing::ElementsAre("server0", "server1", "server9"));
 }

@@ -231,7 +231,7 @@ TEST(CheckGatewayTest, FailsForAGatewayThatCannotRoute) {
   }
 }
 
-// What a finding observes of a gateway or detect address.
+// The observed text of a finding about a gateway or detect address.
 std::string Broken(const char* kind, const char* address, const char* why,
                    const char* subnet) {
   return absl::StrCat(

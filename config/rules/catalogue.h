@@ -94,7 +94,7 @@ struct Rule {
   bool JudgesOneHost() const;
   // True if it can judge a network namespace other than the host's own.
   bool JudgesNamespaces() const;
-  // False: it is about spec or job alone.
+  // False: it is only about the spec or the job.
   bool JudgesHosts() const { return scope != RuleScope::kSpec; }
 };
 

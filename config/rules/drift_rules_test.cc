@@ -23,12 +23,10 @@ std::string ByAlice() { return Apply() + ", id=0123456789abcdef"; }
 
 AppliedDrift Drift(const std::string& change, const std::string& why,
                    const std::string& to) {
-  AppliedDrift drift;
-  drift.set_apply_id("0123456789abcdef");
-  drift.set_step(1);
+  auto drift = FromText<AppliedDrift>(
+      "apply_id: '0123456789abcdef' step: 1 applied_by: 'alice'");
   drift.set_change(change);
   drift.set_why(why);
-  drift.set_applied_by("alice");
   drift.set_applied_at_ms(kApplied);
   *drift.mutable_to() = TextsValue({to});
   return drift;
@@ -74,10 +72,9 @@ std::vector<AppliedDrift> FirewallDrift(const std::vector<uint32_t>& last) {
                            "firewalld: active is no, applied was yes", "yes"));
     FirewallRule& rule =
         *drifts.back().mutable_target()->mutable_target()->mutable_rule();
-    rule.set_program(FIREWALLD);
-    rule.mutable_port()->set_first_port(22);
+    MergeText("program: FIREWALLD port {first_port: 22 protocol: 'tcp'}",
+              &rule);
     rule.mutable_port()->set_last_port(port);
-    rule.mutable_port()->set_protocol("tcp");
     rule.mutable_port()->set_source(absl::StrCat("10.0.0.", drifts.size()));
   }
   return drifts;

@@ -92,7 +92,7 @@ bool IsIpv6(const std::string& source) {
 }
 
 // The port ranges of the demand cut where the firewall's rules begin or end, so
-// that a rule covers a piece wholly or not at all.
+// that a rule covers all or nothing of a piece.
 std::vector<PortSet::Range> Pieces(const PortSet& ports,
                                    const AllowedFact::Allowed& allowed) {
   std::set<uint32_t> cuts;
@@ -174,7 +174,7 @@ std::string OpenCommand(bool is_ufw, absl::string_view zone,
 FindingValue OpenFix(absl::string_view name, absl::string_view zone,
                      const Demand& demand, bool reload) {
   const bool is_ufw = name == "ufw";
-  // A plan opens ports in the default zone alone.
+  // A plan opens ports only in the default zone.
   if (zone.empty() && demand.sources.size() > kMaxShownSources) {
     return Worded("plan-opens", demand.need.possible.ToString(),
                   demand.sources.size());

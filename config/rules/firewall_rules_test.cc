@@ -44,7 +44,7 @@ TestCluster FirewalldCluster() {
   return cluster;
 }
 
-// What ufw's finding is about: ports that are shut, needed ports, and the fix.
+// The brief of ufw's finding: shut ports, needed ports, and the fix.
 std::string UfwIsShut(const std::string& shut, const std::string& ports,
                       const std::string& perhaps = "") {
   const std::string range = absl::StrReplaceAll(ports, {{"-", ":"}});

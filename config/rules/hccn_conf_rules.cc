@@ -112,7 +112,7 @@ void AddProblems(const ClusterView& view, const HostView& host,
 }
 
 // Judges the result that `-cfg status` reports for the last recovery of each
-// device. Counts devices whose tool lacks that query, which costs no verdict.
+// device. Counts devices whose tool lacks that query, which changes no verdict.
 void JudgeRecovery(const HostView& host, size_t* not_supported,
                    RuleReport& report) {
   if (host.facts->hccn_tool().generation() == NpuToolFacts::ASCEND_950) return;
@@ -414,7 +414,7 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
 // |                                 | the file is not published               |
 // A gateway of a device with udhcpc_enable_N is skipped: the recovery at boot
 // does not take it from the file (hccn_tool source, hicann/driver ef377e95). A
-// gateway shared with another device is stored for that one alone.
+// gateway shared with another device is stored only for that one.
 void CheckGatewayPersistent(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     const bool by_other = IsKnown(device.host->facts->hccn_conf()) &&

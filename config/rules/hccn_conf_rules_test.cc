@@ -81,7 +81,7 @@ TEST(CheckHccnConfTest, QuotesTheLineOfAProblem) {
        "trailing-blank line=99, text=\"tls_enable_3=0 \"", FAIL},
       {HccnConf::Problem::DUPLICATE_KEY, "bitmap_3=1",
        "duplicate-key line=99, key=\"bitmap_3=1\"", FAIL},
-      // Of a newer host.
+      // Reported by a newer host.
       {static_cast<HccnConf::Problem::Kind>(77), "", "", UNKNOWN},
   };
   for (const auto& c : kCases) {

@@ -271,7 +271,7 @@ TEST(CheckDriverCompatTest, JudgesNoVersionOfAnotherForm) {
     }
     EXPECT_EQ(cluster.Check("driver-compat").state(), SKIPPED) << odd;
   }
-  // This firmware tells less than the interval.
+  // This firmware reports less than the interval.
   for (const char* firmware : {"7", "7.1", "unknown", ""}) {
     TestCluster cluster;
     cluster.facts[0].mutable_versions()->mutable_firmware()->set_value(

@@ -31,7 +31,7 @@ TEST(CheckNeighbourTableTest, WarnsWhereThePeersDoNotFit) {
   EXPECT_EQ(cluster.Check("neighbour-table").state(), SKIPPED);
 }
 
-// Of server0.
+// The kernel facts of server0.
 KernelFacts& KernelOf(TestCluster& cluster) {
   return *cluster.facts[0].mutable_kernel();
 }
@@ -51,9 +51,7 @@ TEST(CheckHostMemoryTest, WarnsOfTightSlicesAndOfKillsWithinADay) {
   MemoryLimit& limit = AddLimit(cluster, "system.slice", 500);
   OutOfMemory* const kill =
       cluster.facts[0].mutable_memory()->mutable_value()->add_kills();
-  kill->set_pid(4711);
-  kill->set_command("python3");
-  kill->set_seconds_ago(90000);
+  MergeText("pid: 4711 command: 'python3' seconds_ago: 90000", kill);
   EXPECT_EQ(cluster.Check("host-memory").state(), PASS);
   limit.set_bytes(256ull << 30);
   kill->set_seconds_ago(2 * 3600);
@@ -81,41 +79,41 @@ TEST(CheckHostMemoryTest, NamesLimitsOfContainersAndOfTheJobAlone) {
                     "limit=64 GiB, total=512 GiB"));
 }
 
-TEST(CheckPortsReservedTest, PassesWithOtherReservationsAndSpellings) {
-  TestCluster cluster;
-  KernelOf(cluster).mutable_reserved_ports()->set_value(
-      "8080,60000-60007,60008-60040\n");
-  const RuleResult result = cluster.Check("ports-reserved");
-  EXPECT_EQ(result.state(), PASS);
-  EXPECT_EQ(result.summary(), "2 hosts");
-}
-
-TEST(CheckPortsReservedTest, FailsWithTheListThatKeepsOtherReservations) {
-  TestCluster cluster;
-  cluster.Set(1, "kernel {reserved_ports {value: '8080,60000-60015'}}");
-  EXPECT_EQ(Lines(cluster.Check("ports-reserved")),
-            "FAIL server1 not-reserved reserved=8080,60000-60015, "
-            "missing=60016-60031, needed=60000-60031, fix=sysctl -w "
-            "net.ipv4.ip_local_reserved_ports=8080,60000-60031\n");
-}
-
-TEST(CheckPortsReservedTest, FoldsHostsThatLackTheSame) {
-  TestCluster cluster;
-  for (HostFacts& host : cluster.facts) {
-    host.mutable_kernel()->mutable_reserved_ports()->set_value("\n");
+TEST(CheckPortsReservedTest, KeepsOtherReservationsAndFoldsEqualHosts) {
+  const struct {
+    std::vector<int> hosts;
+    const char* reserved;
+    const char* lines;
+  } kCases[] = {{{0}, "8080,60000-60007,60008-60040\n", ""},
+                {{1},
+                 "8080,60000-60015",
+                 "FAIL server1 not-reserved reserved=8080,60000-60015, "
+                 "missing=60016-60031, needed=60000-60031, fix=sysctl -w "
+                 "net.ipv4.ip_local_reserved_ports=8080,60000-60031\n"},
+                {{0, 1},
+                 "\n",
+                 "FAIL server0 server1 not-reserved reserved=none, "
+                 "missing=60000-60031, needed=60000-60031, fix=sysctl -w "
+                 "net.ipv4.ip_local_reserved_ports=60000-60031\n"}};
+  for (const auto& each : kCases) {
+    TestCluster cluster;
+    for (const int host : each.hosts) {
+      KernelFacts& kernel = *cluster.facts[host].mutable_kernel();
+      kernel.mutable_reserved_ports()->set_value(each.reserved);
+    }
+    const RuleResult result = cluster.Check("ports-reserved");
+    EXPECT_EQ(Lines(result), each.lines);
+    if (*each.lines != '\0') continue;
+    EXPECT_EQ(result.state(), PASS);
+    EXPECT_EQ(result.summary(), "2 hosts");
   }
-  EXPECT_EQ(Lines(cluster.Check("ports-reserved")),
-            "FAIL server0 server1 not-reserved reserved=none, "
-            "missing=60000-60031, needed=60000-60031, fix=sysctl -w "
-            "net.ipv4.ip_local_reserved_ports=60000-60031\n");
 }
 
 TEST(CheckPortsReservedTest, NamesANetworkNamespaceOfItsOwn) {
   TestCluster cluster;
-  KernelFacts& kernel = KernelOf(cluster);
-  kernel.mutable_reserved_ports()->set_value("");
-  kernel.mutable_initial_namespace()->set_value(false);
-  kernel.mutable_network_namespace()->set_value(4026532000);
+  cluster.Set(0, R"(kernel {reserved_ports {value: ''}
+                            initial_namespace {value: false}
+                            network_namespace {value: 4026532000}})");
   EXPECT_THAT(cluster.Check("ports-reserved"),
               Finds(Say("in-numbered-namespace", 4026532000)));
 }
@@ -265,7 +263,7 @@ TEST(BacklogNeedTest, IsTheSpecsOwnNumberUnlessMoreDialTheRoot) {
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "19584 19584 19584");
   spec.mutable_kernel()->set_somaxconn(70000);
   EXPECT_EQ(Text(SomaxconnNeed(spec)), "70000 70000 70000");
-  // Nobody says how many dial the root: no more than HCCL advises.
+  // If the number of connecting hosts is unknown, HCCL's own advice is enough.
   ClusterSpec none;
   EXPECT_EQ(Text(SomaxconnNeed(none)), "0 65535 65535");
   ServerSpec* server = none.add_servers();
@@ -358,7 +356,7 @@ void SetBoot(const std::vector<std::tuple<std::string, int, std::string>>& all,
   SetBoot(all, KernelOf(cluster).mutable_somaxconn_at_boot());
 }
 
-// A plan knows cluster.yaml alone.
+// A plan knows only cluster.yaml.
 TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
   TestCluster cluster;
   KernelOf(cluster).mutable_reserved_ports()->set_value("60000-60031");
@@ -382,9 +380,10 @@ TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
   EXPECT_TRUE(ports.findings(0).fixed_by_plan());
   // A number of the spec that is too small for more processes per device.
   cluster.SetSpec("kernel {somaxconn: 100 tcp_max_syn_backlog: 100}");
-  for (HostFacts& host : cluster.facts) {
-    host.mutable_kernel()->mutable_somaxconn()->set_value(100);
-    host.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(100);
+  for (const int host : {0, 1}) {
+    cluster.Set(host,
+                "kernel {somaxconn {value: 100} "
+                "tcp_max_syn_backlog {value: 100}}");
   }
   EXPECT_EQ(cluster.Check("listen-backlog").state(), PASS);
   cluster.job->set_processes_per_device(100);
@@ -395,7 +394,7 @@ TEST(NeedOfTheJobTest, IsFixedByTheLinesOfItsFindingsAndByNoPlan) {
 
 // The kernel's initial value: 128, or 4096 from Linux 5.4 on.
 TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
-  TestCluster cluster = SilentCluster(16);  // 144 dial the root.
+  TestCluster cluster = SilentCluster(16);  // 144 connect to the root.
   const auto on = [&cluster](const char* release) {
     HostFacts& host = cluster.facts[0];
     host.mutable_identity()->mutable_kernel_release()->set_value(release);
@@ -518,13 +517,12 @@ TEST(CheckSysctlPersistentTest, IsUnknownWithoutTheFiles) {
 }
 
 KernelFacts& InContainer(TestCluster& cluster) {
-  cluster.facts[0].set_network_namespace("container:train-1");
-  KernelFacts& kernel = KernelOf(cluster);
-  kernel.mutable_network_namespace()->set_value(4026532000);
-  kernel.mutable_initial_namespace()->set_value(false);
-  kernel.mutable_proc_sys_writable()->set_value(true);
-  kernel.mutable_somaxconn()->set_value(128);
-  return kernel;
+  cluster.Set(0, R"(network_namespace: 'container:train-1'
+                    kernel {network_namespace {value: 4026532000}
+                            initial_namespace {value: false}
+                            proc_sys_writable {value: true}
+                            somaxconn {value: 128}})");
+  return KernelOf(cluster);
 }
 
 std::string ListenBacklogIn(const TestCluster& cluster) {
@@ -552,7 +550,7 @@ TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
   kernel.mutable_initial_namespace()->set_value(true);
   EXPECT_THAT(ListenBacklogIn(cluster),
               HasSubstr("fix=sysctl -w net.core.somaxconn=65535, then"));
-  // A key of the host alone is set there.
+  // A key that exists only on the host is set there.
   SetMissing(Missing::ABSENT, "", InContainer(cluster).mutable_somaxconn());
   EXPECT_EQ(ListenBacklogIn(cluster),
             "UNKNOWN server0 not-in-namespace parameter=net.core.somaxconn, "
@@ -562,11 +560,11 @@ TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
 TEST(CheckListenBacklogTest, MakesTheContainerAnewWhereProcSysIsReadOnly) {
   TestCluster cluster;
   InContainer(cluster).mutable_proc_sys_writable()->set_value(false);
-  const std::string lines = ListenBacklogIn(cluster);
-  EXPECT_THAT(lines, HasSubstr("FAIL server0 too-small "));
-  EXPECT_THAT(lines, HasSubstr("/proc/sys is read-only"));
-  EXPECT_THAT(lines, HasSubstr("docker run --sysctl net.core.somaxconn=65535"));
-  EXPECT_THAT(lines, Not(HasSubstr("nsenter")));
+  EXPECT_THAT(ListenBacklogIn(cluster),
+              AllOf(HasSubstr("FAIL server0 too-small "),
+                    HasSubstr("/proc/sys is read-only"),
+                    HasSubstr("docker run --sysctl net.core.somaxconn=65535"),
+                    Not(HasSubstr("nsenter"))));
 }
 
 TEST(CheckListenBacklogTest, SaysThatTheHostsOwnProcSysIsReadOnly) {

@@ -99,7 +99,7 @@ FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
   return FindingValue();
 }
 
-// The mistakes of hccn.conf matter to RoCE ports alone.
+// Mistakes in hccn.conf matter only to RoCE ports.
 constexpr absl::string_view kPortFileRule = "hccn-conf";
 
 RuleResult RunRule(const Rule& rule, const ClusterView& view,
@@ -269,7 +269,7 @@ void AddNotes(const ClusterView& view, Report* report) {
   }
   for (const auto& [simulation, hosts] : simulations) {
     *report->add_said() = Worded("hosts-simulated", Counted(hosts, "host"),
-                                 PrintableText(simulation));
+                                 Term(PrintableText(simulation)));
   }
   if (!shared.empty()) {
     *report->add_said() = HostNetworkNote(report->network_namespace(), shared);

@@ -196,15 +196,10 @@ TEST(OpticsTest, PortThatIsUpNeedsNoModule) {
 
 TEST(OpticsTest, FlagAndThresholdAreWarningsInTheToolsWords) {
   TestCluster cluster("atlas-a2");
-  OpticalFact::Module* module =
-      cluster.device(0, 3).mutable_optical()->mutable_value();
-  OpticalAlarm* flag = module->add_alarms();
-  flag->set_name("Rx Los Flag");
-  flag->set_value("0xff");
-  OpticalAlarm* power = module->add_alarms();
-  power->set_name("Rx Power1");
-  power->set_value("0.1018 mW");
-  power->set_limits("0.1445 to 3.4673 mW");
+  cluster.Set(0, 3, R"(optical {value {
+      alarms {name: 'Rx Los Flag' value: '0xff'}
+      alarms {name: 'Rx Power1' value: '0.1018 mW'
+              limits: '0.1445 to 3.4673 mW'}}})");
   EXPECT_THAT(cluster.Check("optics"),
               Warns("flag flag=Rx Los Flag, lanes=0xff",
                     "outside what=Rx Power1, value=0.1018 "
@@ -279,11 +274,9 @@ TEST(LinkFlapsTest, LinkThatIsDownNowIsTheCause) {
 
 TEST(LinkFlapsTest, ErrorCounterThatRoseBetweenTwoReadsIsAWarning) {
   TestCluster cluster("atlas-a2");
-  CounterRisesFact::Rises& rises =
-      *cluster.device(0, 3).mutable_counter_rises()->mutable_value();
-  CounterRise* const rise = rises.add_rises();
-  rise->set_name("roce_new_pkt_rty_num");
-  rise->set_rise(12);
+  cluster.Set(
+      0, 3,
+      "counter_rises {value {rises {name: 'roce_new_pkt_rty_num' rise: 12}}}");
   EXPECT_THAT(cluster.Check("link-flaps"),
               Warns("WARN server0:3 rose counter=roce_new_pkt_rty_num, "
                     "rise=12, span=5 min"));

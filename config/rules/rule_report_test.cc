@@ -4,6 +4,7 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -260,15 +261,11 @@ TEST_F(RuleReportTest, IsInChineseWhereThatIsAskedFor) {
 
 // The controller is newer than the program that shows its report.
 TEST_F(RuleReportTest, NamesAFindingThatIsNotKnownHere) {
-  Report report;
-  RuleResult* const rule = report.add_rules();
-  rule->set_rule("link");
-  Finding* const finding = rule->add_findings();
-  finding->set_finding("fell-asleep");
-  finding->add_values()->set_name("hours");
-  finding->mutable_values(0)->set_number(8);
+  auto report = FromText<Report>(
+      "rules {rule: 'link' findings {finding: 'fell-asleep' "
+      "values {name: 'hours' number: 8}}}");
   RenderReport(&report);
-  EXPECT_EQ(rule->findings(0).observed(), "fell-asleep: hours 8");
+  EXPECT_EQ(report.rules(0).findings(0).observed(), "fell-asleep: hours 8");
 }
 
 TEST_F(RuleReportTest, GathersWhatIsTooMuchToReadWithoutLosingASubject) {

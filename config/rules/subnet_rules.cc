@@ -129,7 +129,7 @@ bool IsMisplaced(const DeviceView& device) {
 size_t CountInCommon(const std::map<uint32_t, Rail>& rails) {
   size_t sum = 0;
   for (const auto& [id, rail] : rails) {
-    // A device alone and not at its planned address is not a rail.
+    // A single device off its planned address is not a rail.
     if (rail.devices.size() == 1 && IsMisplaced(*rail.devices[0])) continue;
     sum += rail.ballot.at(MostCommon(rail.ballot)).live;
   }
@@ -235,7 +235,7 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress(
       [&](const DeviceView& device) { rails[device.id].push_back(&device); });
   for (const DeviceView& device : view.devices()) {
-    // A device alone on its rail is not compared.
+    // The only device on a rail is not compared.
     const bool compared = device.HasAddress() && rails[device.id].size() > 1;
     if (compared) report.Judged(device);
   }

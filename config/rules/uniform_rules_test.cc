@@ -156,9 +156,7 @@ TEST(CheckTlsUniformTest, NamesTheFileAsCauseWhereItsRepairTellsTheSwitch) {
   HccnConf* conf = cluster.facts[0].mutable_hccn_conf()->mutable_value();
   conf->clear_entries();
   HccnConf::Entry* entry = conf->add_entries();
-  entry->set_key("tls_enable");
-  entry->set_device(3);
-  entry->set_value("1\\r");
+  MergeText(R"(key: 'tls_enable' device: 3 value: '1\\r')", entry);
   EXPECT_EQ(cluster.Check("tls-uniform").findings(0).caused_by(), "");
   conf->add_problems()->set_kind(HccnConf::Problem::CARRIAGE_RETURN);
   EXPECT_EQ(cluster.Check("tls-uniform").findings(0).caused_by(), "hccn-conf");

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 constexpr char kMask[] = "255.255.255.0";
 
-// What the finding says where another address must be planned.
+// The finding's brief where another address must be planned.
 std::string PlanAnother(const char* address, const char* owners) {
   return absl::StrCat("shared address=", address, ", owners=", owners,
                       ", fix=", Say("plan-other-addresses"));

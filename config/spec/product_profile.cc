@@ -73,7 +73,7 @@ ProductProfile TrainingSmp() {
   return profile;
 }
 
-// In AMP mode the vendor's deployment tool puts all eight devices of a server
+// The vendor's deployment tool puts all eight devices of a server in AMP mode
 // in one subnet. The mode is set in the BMC and the host cannot see it.
 ProductProfile TrainingAmp() {
   // Sources: adapt, hccl, deployer, tool

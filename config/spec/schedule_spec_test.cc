@@ -34,9 +34,11 @@ ClusterSpec LoadGood(absl::string_view text) {
   return spec.value_or(ClusterSpec());
 }
 
-// The mistakes of a file that ends with `more`.
-absl::Status WrongWith(absl::string_view more) {
-  return LoadSpec("f", With(more), nullptr, kRuleNames).status();
+// Expects these mistakes of a file that ends with `more`.
+void ExpectWrong(absl::string_view more, const std::vector<Telling>& errors) {
+  const absl::Status wrong =
+      LoadSpec("f", With(more), nullptr, kRuleNames).status();
+  for (const Telling& error : errors) EXPECT_THAT(wrong, error);
 }
 
 TEST(LoadScheduleTest, ReadsChecksWithHostsInTheOrderOfTheFile) {
@@ -57,7 +59,7 @@ TEST(LoadScheduleTest, ReadsChecksWithHostsInTheOrderOfTheFile) {
 }
 
 TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
-  const absl::Status wrong = WrongWith(
+  ExpectWrong(
       "schedule:\n"
       "  - name: Links\n"
       "    every: 10s\n"
@@ -66,30 +68,27 @@ TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
       "    skipp: link\n"
       "  - {name: a, every: 1m0.5s}\n"
       "  - {name: a}\n"
-      "  - {name: b, every: 1h, only: [link], skip: [link], hosts: []}\n");
-  for (const Telling& error :
-       {Tells("f:10:11: ", "schedule[0].name", "\"Links\"",
-              "spec-schedule-name"),
-        Tells("f:11:12: ", "schedule[0].every", "\"10s\"", "spec-a-duration",
-              "1m", "168h"),
-        Tells("f:12:12: ", "msg-spec-unknown-host", "schedule[0].hosts",
-              "\"n4\""),
-        Tells("msg-spec-no-such-rule", "\"net-healt\"", "did-you-mean",
-              "net-health"),
-        Tells("f:13:29: ", "msg-spec-no-such-rule", "schedule[0].only",
-              "\"zzz\"", "spec-see-explain"),
-        Tells("f:14:5: ", "msg-spec-unknown-key", "\"skipp\"", "schedule[0]"),
-        Tells("f:15:22: ", "schedule[1].every", "\"1m0.5s\"",
-              "spec-whole-seconds"),
-        Tells("msg-spec-name-taken", "schedule[2].name", "\"a\""),
-        Tells("schedule[2].every"),
-        Tells("msg-spec-every-rule-skipped", "schedule[3]"),
-        Tells("schedule[3].hosts", "spec-empty")}) {
-    EXPECT_THAT(wrong, error);
-  }
-  EXPECT_THAT(
-      WrongWith("schedule: {name: a, every: 1h}\n"),
-      Tells("f:9:11: ", "schedule", "spec-a-mapping", "spec-list-of-checks"));
+      "  - {name: b, every: 1h, only: [link], skip: [link], hosts: []}\n",
+      {Tells("f:10:11: ", "schedule[0].name", "\"Links\"",
+             "spec-schedule-name"),
+       Tells("f:11:12: ", "schedule[0].every", "\"10s\"", "spec-a-duration",
+             "1m", "168h"),
+       Tells("f:12:12: ", "msg-spec-unknown-host", "schedule[0].hosts",
+             "\"n4\""),
+       Tells("msg-spec-no-such-rule", "\"net-healt\"", "did-you-mean",
+             "net-health"),
+       Tells("f:13:29: ", "msg-spec-no-such-rule", "schedule[0].only",
+             "\"zzz\"", "spec-see-explain"),
+       Tells("f:14:5: ", "msg-spec-unknown-key", "\"skipp\"", "schedule[0]"),
+       Tells("f:15:22: ", "schedule[1].every", "\"1m0.5s\"",
+             "spec-whole-seconds"),
+       Tells("msg-spec-name-taken", "schedule[2].name", "\"a\""),
+       Tells("schedule[2].every"),
+       Tells("msg-spec-every-rule-skipped", "schedule[3]"),
+       Tells("schedule[3].hosts", "spec-empty")});
+  ExpectWrong(
+      "schedule: {name: a, every: 1h}\n",
+      {Tells("f:9:11: ", "schedule", "spec-a-mapping", "spec-list-of-checks")});
 }
 
 TEST(LoadScheduleTest, WithoutTheRulesAnyNameThatMayBeOneIsTaken) {
@@ -102,24 +101,21 @@ TEST(LoadScheduleTest, WithoutTheRulesAnyNameThatMayBeOneIsTaken) {
 }
 
 TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
-  const absl::Status wrong = WrongWith(
+  ExpectWrong(
       "notify:\n"
       "  - {command: [page, --now], deadline: 10m}\n"
       "  - {command: [/bin/page], url: \"https://a/b\"}\n"
       "  - {deadline: 2s}\n"
       "  - {command: []}\n"
-      "  - {command: [/bin/page, \"a\\tb\"]}\n");
-  for (const Telling& error :
-       {Tells("f:10:16: ", "notify[0].command", "\"page\"",
-              "spec-absolute-program"),
-        Tells("f:10:40: ", "notify[0].deadline", "\"10m\"", "spec-a-duration",
-              "1s", "5m"),
-        Tells("msg-spec-unknown-key", "\"url\"", "notify[1]",
-              "command, deadline"),
-        Tells("f:12:5: ", "msg-spec-missing", "notify[2].command"),
-        Tells("notify[3].command", "spec-empty"), Tells("spec-printable")}) {
-    EXPECT_THAT(wrong, error);
-  }
+      "  - {command: [/bin/page, \"a\\tb\"]}\n",
+      {Tells("f:10:16: ", "notify[0].command", "\"page\"",
+             "spec-absolute-program"),
+       Tells("f:10:40: ", "notify[0].deadline", "\"10m\"", "spec-a-duration",
+             "1s", "5m"),
+       Tells("msg-spec-unknown-key", "\"url\"", "notify[1]",
+             "command, deadline"),
+       Tells("f:12:5: ", "msg-spec-missing", "notify[2].command"),
+       Tells("notify[3].command", "spec-empty"), Tells("spec-printable")});
 }
 
 TEST(ScheduleTextTest, EveryKeyComesBackTheSame) {
@@ -169,7 +165,7 @@ TEST(LoadWaiversTest, IsReadAgainAsItIsShownWithoutTheControllersOwn) {
 }
 
 TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
-  const absl::Status wrong = WrongWith(
+  ExpectWrong(
       "waivers:\n"
       "  - rule: lnik\n"
       "    hosts: n[0-9]\n"
@@ -181,22 +177,19 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
       "  - {rule: link, devices: \"3,8,88\", reason: r, owner: o,\n"
       "     until: 2026-12-01}\n"
       "  - {rule: maintenance, devices: 3, reason: r, owner: o,\n"
-      "     until: 2026-12-01}\n");
+      "     until: 2026-12-01}\n",
+      {Tells("f:10:11: ", "msg-spec-no-such-rule", "\"lnik\"", "did-you-mean",
+             "link"),
+       Tells("f:11:12: ", "msg-spec-unknown-host", "\"n4\""),
+       Tells("f:12:14: "), Tells("f:13:13: ", "spec-one-line", 200),
+       Tells("waivers[0].owner"),
+       Tells("f:14:12: ", "msg-spec-moment", "\"2h\""), Tells("\"untl\""),
+       Tells("spec-one-rule"), Tells("msg-spec-moment", "\"2026-02-30\""),
+       Tells("f:17:27: ", "waivers[2].devices", "msg-spec-waived-devices",
+             "devices 8,88", "0-7"),
+       Tells("f:19:34: ", "waivers[3].devices",
+             "msg-spec-maintenance-devices")});
   EXPECT_FALSE(ParseWaivedDevices("3", "listen-backlog", {}).ok());
-  for (const Telling& error :
-       {Tells("f:10:11: ", "msg-spec-no-such-rule", "\"lnik\"", "did-you-mean",
-              "link"),
-        Tells("f:11:12: ", "msg-spec-unknown-host", "\"n4\""),
-        Tells("f:12:14: "), Tells("f:13:13: ", "spec-one-line", 200),
-        Tells("waivers[0].owner"),
-        Tells("f:14:12: ", "msg-spec-moment", "\"2h\""), Tells("\"untl\""),
-        Tells("spec-one-rule"), Tells("msg-spec-moment", "\"2026-02-30\""),
-        Tells("f:17:27: ", "waivers[2].devices", "msg-spec-waived-devices",
-              "devices 8,88", "0-7"),
-        Tells("f:19:34: ", "waivers[3].devices",
-              "msg-spec-maintenance-devices")}) {
-    EXPECT_THAT(wrong, error);
-  }
 }
 
 TEST(ParseUtcTimeTest, TakesUtcAndNothingElse) {

@@ -18,7 +18,7 @@ void LoadServicePorts(const YamlValue& value, ServicePorts* ports) {
     }
     all.Add(*each);
   }
-  // A host takes 64 in all.
+  // A host takes 64 in total.
   constexpr size_t kMaxRanges = 32;
   if (all.ranges().size() > kMaxRanges) {
     value.Wrong("msg-spec-too-many-ranges", all.ranges().size(), kMaxRanges);

@@ -18,7 +18,7 @@ namespace clusterd {
 // The place of one device's address in the file.
 struct AddressPlace {
   TextPosition position;
-  // Its formula counts servers: removing one moves those behind it.
+  // Its formula counts servers: removing one moves those after it.
   bool by_index = false;
 };
 // Indexed by server and device, in the order of the spec.

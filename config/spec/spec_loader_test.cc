@@ -476,7 +476,7 @@ TEST(SpecToYamlTest, EveryExampleComesBackTheSame) {
         Load(ReadRunfile(std::string("tests/testdata/spec/cluster/") + name));
     EXPECT_EQ(Again(spec).DebugString(), spec.DebugString()) << name;
   }
-  // What keeps RoCE from losing packets comes back the same.
+  // The settings of lossless RoCE come back the same.
   const ClusterSpec spec =
       Load(File("hccl: {rdma_tc: 132, rdma_sl: 4}\n"
                 "lossless: {pfc: \"0,0,0,0,1,0,0,0\", dscp_to_tc: \"33:1\", "

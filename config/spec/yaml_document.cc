@@ -57,7 +57,7 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
 constexpr size_t kMaxRepeats = 100;
 
 // The line with its hostlists in quotes, if yaml-cpp fails at a bracket of one
-// there, or at the text behind it: at the start of a value, and anywhere in {}
+// there, or at the text after it: at the start of a value, and anywhere in {}
 // and [], a bracket begins a list. Empty: another problem.
 std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
   static const LazyRE2 kHostlist = {

@@ -32,7 +32,7 @@ struct YamlEntry;
 // One value. Exactly the member of its kind is filled.
 struct YamlNode {
   enum class Kind {
-    kNothing,  // `key:` with nothing behind it, `~` or `null`.
+    kNothing,  // `key:` with nothing after it, `~` or `null`.
     kText,     // Every scalar: numbers and booleans are read by YamlValue.
     kList,
     kMap,

@@ -54,7 +54,7 @@ class Formula {
   // `name` where the name has no number.
   absl::StatusOr<int64_t> Evaluate(const FormulaInputs& inputs) const;
 
-  // True if it counts servers (n, i): removing one changes those behind it.
+  // True if it counts servers (n, i): removing one changes those after it.
   bool CountsByIndex() const;
 
  private:

@@ -55,7 +55,7 @@ TEST(AddressPatternTest, ListsBracketsInTheOrderWritten) {
   EXPECT_EQ(Addresses("10.[1,0].0.[7-9/2]"),
             "10.1.0.7 10.1.0.9 10.0.0.7 10.0.0.9");
   EXPECT_EQ(Addresses("10.0.[1,1].1"), "10.0.1.1 10.0.1.1");
-  // Counts on with a formula and tells whether it counts on.
+  // Counts on with a formula and says whether it counts on.
   EXPECT_EQ(Addresses("10.1.0.1 + n", Server(0)), "10.1.0.1");
   EXPECT_EQ(Addresses("10.1.0.1 + n", Server(1151)), "10.1.4.128");
   EXPECT_EQ(Addresses("10.1.[0-1].1+10*n", Server(2)), "10.1.0.21 10.1.1.21");
@@ -181,7 +181,7 @@ TEST(FormulaTest, FollowsTheUsualPrecedence) {
   EXPECT_EQ(Value("1 + 8*n + d", inputs), "30");
   EXPECT_EQ(Value("(n+1) % servers", inputs), "0");
   EXPECT_EQ(Value("100*g + i", inputs), "201");
-  // Empty formula object is zero and refuses what is no formula.
+  // An empty formula is zero; refuses input that is not a formula.
   EXPECT_EQ(*Formula().Evaluate({}), 0);
   for (absl::string_view text :
        {"x", "n n", "1 2", "2^3", "nd", "n1", "1.5", "N", "server", "1 +* 2",

@@ -1,7 +1,7 @@
 // The traffic class of each DSCP, as a text that names those of another class
 // than 0:
 //   33:1,46:2     in specs, facts and plans
-//   0:0           there, for a map with class 0 alone
+//   0:0           there, for a map with only class 0
 //   33:1,46:0,    in hccn.conf, where hccn_tool keeps entries reset to 0
 //                 (vendor-tool.md, 3.23)
 #ifndef CONFIG_VALUES_DSCP_CLASSES_H_

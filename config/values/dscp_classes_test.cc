@@ -18,7 +18,7 @@ TEST(DscpClassesTest, SortsAndLeavesOutClassNought) {
   EXPECT_EQ(Canonical("63:3,0:1"), "0:1,63:3");
   EXPECT_EQ(Canonical("33:0"), "0:0");
   EXPECT_EQ(Canonical("0:0"), "0:0");
-  // Refuses what is no map or names a DSCP twice.
+  // Refuses input that is not a map or names a DSCP twice.
   for (const char* const text :
        {"", "33", "64:1", "1:4", "033:1", "33:1,", "33:1,33:1", "33:0,33:1",
         "33:1 46:2", "-1:1", "33:1\n", "4294967297:1"}) {

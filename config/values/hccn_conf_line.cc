@@ -211,7 +211,7 @@ constexpr struct {
     {"dcqcn_g_shift/dcqcn_tkp/dcqcn_tmp/dcqcn_alp_shift", 29, IsGivenIn<0, 15>,
      kEvery, "dcqcn_alg_mode"},
     {"dcqcn_ai/dcqcn_alp", 29, IsGivenIn<0, 65535>, kEvery, "dcqcn_alg_mode"},
-    // For A+K boards alone; no fact identifies the board.
+    // Only for A+K boards; no fact identifies the board.
     {"xsfp_reset_max_times", 2, IsIn<0, 30>, kA2},
     {"xsfp_reset_wait_times", 2, IsIn<0, 40>, kA2},
     {"tls_enable", 29, IsGivenIn<0, 1>},

@@ -23,7 +23,7 @@ class Histogram {
   }
 
   const std::vector<double>& bounds() const { return bounds_; }
-  // The count of each bucket alone; the last is for values beyond all bounds.
+  // The count of each bucket; the last is for values beyond all bounds.
   const std::vector<uint64_t>& counts() const { return counts_; }
   double sum() const { return sum_; }
 

@@ -110,7 +110,7 @@ TEST(FoldHostlistTest, FoldsRangesAndKeepsPadding) {
 TEST(FoldHostlistTest, KeepsLongSerialNumbersAsText) {
   EXPECT_EQ(FoldHostlist({"sn2102351234567890123456"}),
             "sn2102351234567890123456");
-  // Folds duplicates and nothing and leaves text that is no host name.
+  // Folds duplicates and empty text; keeps text that is not a host name.
   EXPECT_EQ(FoldHostlist({"n1", "n1"}), "n1");
   EXPECT_EQ(FoldHostlist({"a", "a"}), "a");
   EXPECT_EQ(FoldHostlist({}), "");
@@ -161,7 +161,7 @@ TEST(ParseNumberListTest, ReadsNumbersRangesAndStepsAndKeepsPadding) {
   // Refuses backwards ranges and zero steps.
   EXPECT_EQ(Parsed("9-3"), "\"9-3\" runs backwards, expected 3-9");
   EXPECT_THAT(Parsed("0-9/0"), HasSubstr("step of 0"));
-  // Refuses what is no number.
+  // Refuses text that is not a number.
   for (absl::string_view text :
        {"", ",", "1,", "a", "1-", "-1", "1-2-3", " 1", "+1", "1/2", "0-9/",
         "0-9/x", "1234567890123456789", "0x1"}) {

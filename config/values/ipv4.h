@@ -90,7 +90,7 @@ std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses);
 // is not a dotted quad or has a hole ("255.0.255.0").
 absl::StatusOr<int> ParseNetmask(absl::string_view text);
 
-// An address with the subnet it lives in, e.g. 10.20.0.17/24.
+// An address with its subnet, e.g. 10.20.0.17/24.
 class Ipv4Interface {
  public:
   constexpr Ipv4Interface() = default;

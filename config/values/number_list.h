@@ -28,7 +28,7 @@ struct NumberRange {
   uint64_t size() const { return (last - first) / step + 1; }
 };
 
-// False unless `text` is decimal digits alone, and few enough for the type:
+// False unless `text` is only decimal digits, few enough for the type:
 // absl::SimpleAtoi takes signs and blanks too.
 template <typename Number>
 bool ParseDigits(absl::string_view text, Number* number) {

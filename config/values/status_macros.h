@@ -37,7 +37,6 @@ inline constexpr ErrorOf<absl::NotFoundError> NotFound = {};
 inline constexpr ErrorOf<absl::PermissionDeniedError> PermissionDenied = {};
 inline constexpr ErrorOf<absl::ResourceExhaustedError> ResourceExhausted = {};
 inline constexpr ErrorOf<absl::UnavailableError> Unavailable = {};
-inline constexpr ErrorOf<absl::UnimplementedError> Unimplemented = {};
 
 // The same error with "what: " before its message and before its words
 // (config/words/message.h).

@@ -30,7 +30,7 @@ const WordRow* FindWords(absl::string_view name) {
 }
 
 FindingValue ErrorValue(const absl::AlphaNum& value) {
-  // A message takes valid UTF-8 alone.
+  // A message takes only valid UTF-8.
   static const LazyRE2 kUtf8 = {R"((?s)[^\x{d800}-\x{dfff}]*)"};
   const absl::string_view text = CutUtf8(value.Piece(), kMaxQuotedBytes);
   FindingValue made;

@@ -1,7 +1,6 @@
 #include "config/words/fact_text.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -439,6 +438,15 @@ FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                      : Worded("plan-say-drifted", fact, now, was);
 }
 
+FindingValue MistakeWords(const HostAllows& allows) {
+  constexpr size_t kMaxMistakeBytes = 4000;
+  const size_t bytes = allows.mistake_words().ByteSizeLong();
+  return allows.has_mistake_words() && bytes <= kMaxMistakeBytes
+             ? PrintableWords(allows.mistake_words())
+             : ToFindingValue(
+                   PrintableText(allows.mistake(), kMaxWordsTextBytes));
+}
+
 FindingValue WhatIsAllowed(const HostAllows& allows) {
   const std::string kinds = KindsText(AllowedKinds(allows));
   if (!allows.mistake().empty()) return Worded("plan-say-allows-until", kinds);
@@ -449,7 +457,7 @@ FindingValue WhatIsAllowed(const HostAllows& allows) {
 FindingValue HowToAllow(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds) {
   if (!allows.mistake().empty()) {
-    return Worded("plan-say-allow-correct", allows.mistake());
+    return Worded("plan-say-allow-correct", MistakeWords(allows));
   }
   const std::string line = AllowLine(kinds);
   return allows.file().empty()

@@ -85,6 +85,10 @@ std::string ProblemWords(HccnConf::Problem::Kind kind);
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);
 
+// The mistake in the host's file; printable. Its text if the words are missing
+// or too long, as those of a hostile host may be.
+FindingValue MistakeWords(const HostAllows& allows);
+
 // Says what a host allows, and how to allow more, for a plan and its refusal:
 // "it allows observe, sysctl"; "it allows observe until its file is right".
 FindingValue WhatIsAllowed(const HostAllows& allows);

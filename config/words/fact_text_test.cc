@@ -118,6 +118,13 @@ TEST(AllowTextTest, SaysHowToBeginWithoutAFileAndPutsAMistakeInTheFileFirst) {
             Say("plan-say-allows-until", "observe"));
   EXPECT_EQ(ValueText(HowToAllow(allows, {CHANGE_OBSERVE, CHANGE_SYSCTL})),
             Say("plan-say-allow-correct", allows.mistake()));
+  // In words, unless a hostile host sends too many.
+  *allows.mutable_mistake_words() = Worded("count-device", 3);
+  EXPECT_EQ(ValueText(HowToAllow(allows, {CHANGE_SYSCTL})),
+            Say("plan-say-allow-correct", Worded("count-device", 3)));
+  allows.mutable_mistake_words()->set_text(std::string(5000, 'x'));
+  EXPECT_EQ(ValueText(HowToAllow(allows, {CHANGE_SYSCTL})),
+            Say("plan-say-allow-correct", allows.mistake()));
 }
 
 TEST(DescribeFactTest, TellsNotAskedFromMissing) {

@@ -25,7 +25,7 @@ std::string LimitText(uint64_t limit);
 // One unit, rounded down; a negative duration (clocks that disagree) is "0 s".
 std::string DurationText(absl::Duration duration);
 
-// The same for a run that took so many milliseconds.
+// The same for a run that took this many milliseconds.
 std::string ElapsedText(uint64_t elapsed_ms);
 
 // Whole milliseconds, as a field of a message takes them.

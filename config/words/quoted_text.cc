@@ -1,8 +1,6 @@
 #include "config/words/quoted_text.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/text_form.h"
+#include "utf8proc.h"
 
 namespace clusterd {
 namespace {
@@ -24,30 +23,15 @@ struct Character {
 };
 
 Character FirstCharacter(absl::string_view text) {
-  struct Form {
-    uint8_t mask, head;
-    size_t bytes;
-    uint32_t smallest;
-  };
-  constexpr Form kForms[] = {{0x80, 0x00, 1, 0},
-                             {0xe0, 0xc0, 2, 0x80},
-                             {0xf0, 0xe0, 3, 0x800},
-                             {0xf8, 0xf0, 4, 0x10000}};
-  const uint8_t head = static_cast<uint8_t>(text[0]);
-  const auto* form =
-      std::find_if(std::begin(kForms), std::end(kForms),
-                   [&](const Form& f) { return (head & f.mask) == f.head; });
-  const Character invalid = {std::nullopt, text.substr(0, 1)};
-  if (form == std::end(kForms) || text.size() < form->bytes) return invalid;
-  uint32_t code = head & static_cast<uint8_t>(~form->mask);
-  for (size_t i = 1; i < form->bytes; ++i) {
-    const uint8_t next = static_cast<uint8_t>(text[i]);
-    if ((next & 0xc0) != 0x80) return invalid;
-    code = (code << 6) | (next & 0x3f);
-  }
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  if (code < form->smallest || code > 0x10ffff || surrogate) return invalid;
-  return {code, text.substr(0, form->bytes)};
+  const auto* const bytes =
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  if (*bytes < 0x80) return {*bytes, text.substr(0, 1)};
+  utf8proc_int32_t code = 0;
+  const utf8proc_ssize_t size = utf8proc_iterate(
+      bytes, static_cast<utf8proc_ssize_t>(text.size()), &code);
+  if (size <= 0) return {std::nullopt, text.substr(0, 1)};
+  return {static_cast<uint32_t>(code),
+          text.substr(0, static_cast<size_t>(size))};
 }
 
 // Calls `visit` for each character of the text.

@@ -32,7 +32,7 @@ enum class ColorMode { kAuto, kAlways, kNever };
 // statuses, vendor output, logs and audit entries are English in both.
 enum class Language { kEnglish, kChinese };
 
-// The language of this thread's words; English unless an InLanguage lives.
+// The language of this thread's words; English unless an InLanguage exists.
 // Texts that are kept or sent, or that programs read, are English.
 Language CurrentLanguage();
 
@@ -89,7 +89,7 @@ std::string CutText(absl::string_view text, int columns, bool utf8);
 // has no colour codes.
 int TextColumns(absl::string_view text);
 
-// `text` with spaces behind it up to `columns`.
+// `text` with spaces after it up to `columns`.
 std::string Padded(absl::string_view text, int columns);
 
 // Lines of at most `columns` columns, broken at spaces and between Chinese

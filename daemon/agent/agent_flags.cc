@@ -16,6 +16,7 @@
 #include "config/spec/yaml_keys.inc"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -245,14 +246,15 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   HostAllows allows = file.ok() ? file->allows : AllowsOnly({CHANGE_OBSERVE});
   if (!file.ok()) {
-    const absl::string_view all = file.status().message();
     if (log != nullptr) {
       log->Warning("this host is only observed until its file has no mistake: ",
-                   all);
+                   file.status().message());
     }
     // Each line is a mistake; the first one is enough.
-    allows.set_mistake(
-        PrintableText(all.substr(0, all.find('\n')), kMaxReportedBytes));
+    const FindingValue mistake =
+        PrintableWords(MessageLines(file.status())[0], kMaxReportedBytes);
+    allows.set_mistake(PrintableText(EnglishText(mistake), kMaxReportedBytes));
+    *allows.mutable_mistake_words() = mistake;
   }
   allows.set_file(PrintableText(config, kMaxReportedBytes));
   return allows;

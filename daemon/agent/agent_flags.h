@@ -74,7 +74,7 @@ struct AgentFlags : AgentSettings {
 // status, with the messages printed: 0 after --help and --version, 3 after
 // wrong usage or a mistake in the file.
 
-// Reads the command line alone, which is enough for FirstRecovery.
+// Reads only the command line, which is enough for FirstRecovery.
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
                                    AgentFlags* flags);
 // Adds the settings of the file of --config, and the defaults.

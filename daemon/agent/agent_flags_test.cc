@@ -39,7 +39,7 @@ std::optional<int> Parse(std::vector<const char*> arguments,
   return status.has_value() ? status : AddAgentConfig(flags);
 }
 
-// What a refused command line, with status 3, says.
+// Returns the error of a command line that is refused with status 3.
 std::string Refused(const std::vector<const char*>& arguments) {
   AgentFlags flags;
   testing::internal::CaptureStderr();
@@ -110,7 +110,7 @@ TEST(ParseAgentFlagsTest, NamedFileIsReadInPlaceOfTheDefaultOne) {
   const std::string named = root + "/etc/clusterd/b.yaml";
   EXPECT_THAT(Refused({"--root", root.c_str(), "--config", named.c_str()}),
               HasSubstr("not set: --controller;"));
-  // A recording reads no file that nobody named.
+  // A recording reads only files that were named.
   AgentFlags flags;
   EXPECT_EQ(Parse({"--root", root.c_str(), "--record"}, &flags), std::nullopt);
   EXPECT_EQ(flags.config, "");
@@ -307,6 +307,11 @@ TEST_F(HostVetoTest, TellsFileKindsAndTheMistakeThatAPlanNames) {
   EXPECT_THAT(allows.mistake(),
               AllOf(HasSubstr("host_veto.yaml:2:1"), Not(HasSubstr(":3:1")),
                     Not(HasSubstr("\n"))));
+  EXPECT_EQ(EnglishText(allows.mistake_words()), allows.mistake());
+  {
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_NE(ValueText(allows.mistake_words()), allows.mistake());
+  }
   // Text that is not UTF-8 would make the facts unreadable.
   std::ofstream(path_) << "\xca\xa7: 1\n";
   EXPECT_THAT(ReadHostAllows(path_).mistake(), Not(HasSubstr("\xca")));

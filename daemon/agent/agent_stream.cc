@@ -374,7 +374,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
           ? ""
           : Explained(why).ToString(absl::StatusToStringMode::kWithNoExtraData);
   SetAttached(false, error);
-  // Log a controller that is away for a night once, not a thousand times.
+  // Log an absence of the controller once, not a thousand times a night.
   if (!wished && error != logged_error_) {
     parts_.log->Warning("not attached to ", options_.dial.controller, ": ",
                         error);

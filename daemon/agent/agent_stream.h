@@ -33,7 +33,7 @@ class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
   // DeadlineExceeded after `wait`.
   uint64_t Open(absl::Duration wait, Answered answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Answers a question; an answer to a closed one is dropped.
+  // Answers a question; drops the answer if the question is closed.
   void Answer(uint64_t id, absl::StatusOr<HubMessage> answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // True if no question waits for its answer.

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/words/fact_text.h"
-#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 

@@ -149,7 +149,7 @@ TEST(DriftWatchTest, NeverReadsTwiceAtOnceAndOnceMoreAfterwards) {
     if (!first_round.HasBeenNotified()) first_round.Notify();
     go_on.WaitForNotification();
   };
-  // Without an interval it has rounds on attach and on changes alone.
+  // Without an interval it has rounds only on attach and on changes.
   DriftWatch watch(absl::ZeroDuration(), host.Parts());
   watch.OnAttached(true);
   first_round.WaitForNotification();

@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
   return paths;
 }
 
-// Writes the file completely or not at all, even in a crash.
+// Writes all of the file or nothing, even in a crash.
 absl::Status WritePointers(FileSystem* files,
                            const std::vector<std::string>& paths) {
   for (const char* folder : {"/var", "/var/lib", kDefaultState}) {

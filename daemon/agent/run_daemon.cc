@@ -11,7 +11,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
-#include "config/words/quoted_text.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/agent/local/local_server.h"
@@ -233,18 +233,7 @@ absl::StatusOr<SignedVerdict> StreamLine::AskJob(JobQuestion question,
   AgentMessage message;
   *message.mutable_job_question() = std::move(question);
   ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
-  if (answer.job_answer().has_error()) {
-    const TaskError& error = answer.job_answer().error();
-    if (error.code() != 0) {
-      return absl::Status(static_cast<absl::StatusCode>(error.code()),
-                          PrintableText(error.message()));
-    }
-    return absl::UnknownError("the controller's error has no code");
-  }
-  if (!answer.job_answer().has_verdict()) {
-    return absl::UnknownError("the controller's answer has no verdict");
-  }
-  return std::move(*answer.mutable_job_answer()->mutable_verdict());
+  return VerdictIn(std::move(answer));
 }
 
 absl::StatusOr<DrainAnswer> StreamLine::AskDrain(DrainQuestion question,
@@ -252,8 +241,28 @@ absl::StatusOr<DrainAnswer> StreamLine::AskDrain(DrainQuestion question,
   AgentMessage message;
   *message.mutable_drain_question() = std::move(question);
   ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
+  return DrainAnswerIn(std::move(answer));
+}
+
+absl::StatusOr<SignedVerdict> VerdictIn(HubMessage answer) {
+  if (answer.job_answer().has_error()) {
+    const TaskError& error = answer.job_answer().error();
+    if (error.code() == 0) return UnknownWords("agent-error-without-code");
+    return WithWords(
+        absl::Status(static_cast<absl::StatusCode>(error.code()), ""),
+        PrintableWords(error.has_message_words()
+                           ? error.message_words()
+                           : ToFindingValue(error.message())));
+  }
+  if (!answer.job_answer().has_verdict()) {
+    return UnknownWords("agent-answer-without-verdict");
+  }
+  return std::move(*answer.mutable_job_answer()->mutable_verdict());
+}
+
+absl::StatusOr<DrainAnswer> DrainAnswerIn(HubMessage answer) {
   if (!answer.has_drain_answer()) {
-    return absl::UnknownError("the controller's answer is to no drain");
+    return UnknownWords("agent-answer-without-drain");
   }
   return std::move(*answer.mutable_drain_answer());
 }

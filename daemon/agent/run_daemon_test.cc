@@ -7,6 +7,7 @@
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/identity/enrolment_call.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -42,6 +43,34 @@ TEST(ReadMachineIdsTest, TellsTheSimulationAsTheFactsDo) {
   std::ofstream(root + "/etc/clusterd/simulation") << "simhost\nmore\n";
   EXPECT_EQ(ReadMachineIds(root).simulation(), "simhost");
   EXPECT_EQ(ReadMachineIds("/nonexistent").simulation(), "");
+}
+
+TEST(VerdictInTest, IsTheVerdictOrTheControllersErrorInItsWords) {
+  HubMessage answer;
+  answer.mutable_job_answer()->mutable_verdict()->set_verdict("v");
+  EXPECT_EQ(VerdictIn(answer).value().verdict(), "v");
+  TaskError& error = *answer.mutable_job_answer()->mutable_error();
+  EXPECT_THAT(VerdictIn(answer), Fails(absl::StatusCode::kUnknown,
+                                       Tells("agent-error-without-code")));
+  error.set_code(static_cast<int>(absl::StatusCode::kNotFound));
+  error.set_message("gone\x1b");
+  EXPECT_THAT(VerdictIn(answer),
+              Fails(absl::StatusCode::kNotFound, HasText("gone\\x1b")));
+  *error.mutable_message_words() = Worded("count-device", 3);
+  EXPECT_THAT(VerdictIn(answer),
+              Fails(absl::StatusCode::kNotFound, Tells("count-device", 3)));
+  EXPECT_THAT(
+      VerdictIn(HubMessage()),
+      Fails(absl::StatusCode::kUnknown, Tells("agent-answer-without-verdict")));
+}
+
+TEST(DrainAnswerInTest, IsTheAnswerOrAnError) {
+  HubMessage answer;
+  EXPECT_THAT(
+      DrainAnswerIn(answer),
+      Fails(absl::StatusCode::kUnknown, Tells("agent-answer-without-drain")));
+  answer.mutable_drain_answer()->set_may(true);
+  EXPECT_TRUE(DrainAnswerIn(answer).value().may());
 }
 
 TEST(JoinedAgentConfigTest, HasTheControllerAndClusterOfJoin) {

@@ -28,8 +28,8 @@
 namespace clusterd {
 namespace {
 
-// What HCCL's own defaults need. Every CANN version needs at most 32 ports;
-// cluster.yaml's "auto" is the same.
+// The spec that HCCL's own defaults need. Every CANN version needs at most 32
+// ports; cluster.yaml's "auto" is the same.
 constexpr char kAssumed[] = R"(
   version: 1
   hccl { base_port: 60000 base_port_auto: true

@@ -101,7 +101,7 @@ TEST(AssumedSpecTest, TakesTheProductFromTheNpusFoundAndGuessesNone) {
     EXPECT_EQ(AssumedSpec(FactsOf(series, devices)).product(), product);
   }
   EXPECT_EQ(AssumedSpec(HostFacts()).product(), "");
-  // Of every CANN version.
+  // Enough for every CANN version.
   EXPECT_EQ(AssumedSpec(HostFacts()).hccl().port_count(), 32u);
 }
 

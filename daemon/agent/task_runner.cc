@@ -133,9 +133,9 @@ void TaskRunner::Run(const Task& task, const Done& done) {
   if (job.ok() && (*job)->work == nullptr) {
     TaskResult result;
     result.set_task_id(id);
-    result.set_unsupported(
-        "this clusterd knows no such task, only those that its hello names");
-    AuditRefusal(task, absl::UnimplementedError(result.unsupported()));
+    const absl::Status unknown = UnimplementedWords("agent-task-unknown");
+    result.set_unsupported(std::string(unknown.message()));
+    AuditRefusal(task, unknown);
     return done(std::move(result));
   }
   if (job.ok() && deadline <= absl::ZeroDuration()) {

@@ -12,6 +12,7 @@
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -116,7 +117,7 @@ TEST(TaskRunnerTest, AnswersUnknownTaskAsUnsupported) {
   task.set_deadline_ms(5000);
   host.runner->Run(task, answer.Expect());
   EXPECT_EQ(answer.Wait().task_id(), 8u);
-  EXPECT_THAT(answer.Wait().unsupported(), HasSubstr("no such task"));
+  EXPECT_THAT(answer.Wait().unsupported(), Tells("agent-task-unknown"));
 }
 
 TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
@@ -152,7 +153,7 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
   }
 }
 
-// A ping shows that the stream lives, however busy the host is.
+// A ping shows that the stream works, however busy the host is.
 TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
   TestAudit audit;
   OtherTasks others;

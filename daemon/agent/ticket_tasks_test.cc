@@ -261,7 +261,7 @@ TEST(TaskRunnerLogsTest, AnswersLogsAndErrorsAndWhatItCannotDo) {
     answered.WaitForNotification();
   }
   ASSERT_EQ(results.size(), 2u);
-  EXPECT_THAT(results[0].unsupported(), HasSubstr("no such task"));
+  EXPECT_THAT(results[0].unsupported(), Tells("agent-task-unknown"));
   EXPECT_EQ(results[1].logs().notes(0), "ann 5s");
 }
 

@@ -69,6 +69,8 @@ absl::StatusOr<AuditEntry> ReadLast(const std::string& path,
 }
 
 constexpr size_t kMaxRefusals = 256;
+// The budget of lines that only read, in addition to that of the others.
+constexpr double kShareOfReads = 0.25;
 // The most heads in one line.
 constexpr int kMaxHeads = 256;
 // The most hosts with a known head; anyone with a certificate can add some.
@@ -274,18 +276,13 @@ absl::Status AuditLog::OpenLocked() {
 // Before a line; AppendLocked takes it off.
 bool AuditLog::HasBudgetLocked(const AuditEntry& entry) {
   if (limits_.minute_bytes == 0) return true;
-  const absl::Time now = scheduler_->Now();
-  Budget& budget = budgets_[OnlyReads(entry)];
-  const double rate = static_cast<double>(limits_.minute_bytes) * budget.share;
-  const double most = rate * absl::FDivDuration(kAuditBurst, absl::Minutes(1));
-  const absl::Duration passed =
-      budget.at.has_value() ? now - *budget.at : kAuditBurst;
-  budget.at = now;
-  budget.left +=
-      rate * std::max(0.0, absl::FDivDuration(passed, absl::Minutes(1)));
-  budget.left = std::min(budget.left, most);
-  has_budget_[OnlyReads(entry)] = budget.left > 0;
-  return budget.left > 0;
+  const bool only_reads = OnlyReads(entry);
+  const double per_second = static_cast<double>(limits_.minute_bytes) / 60 *
+                            (only_reads ? kShareOfReads : 1);
+  const double left = budgets_[only_reads].Refill(
+      {per_second * absl::ToDoubleSeconds(kAuditBurst), per_second},
+      scheduler_->Now());
+  return has_budget_[only_reads] = left > 0;
 }
 
 absl::Status AuditLog::AppendLocked(AuditEntry entry) {
@@ -294,9 +291,9 @@ absl::Status AuditLog::AppendLocked(AuditEntry entry) {
   RETURN_IF_ERROR(OpenLocked());
   const bool is_news = entry.what() != kAuditHeads;
   const uint64_t before = file_.written_bytes();
-  double& budget = budgets_[OnlyReads(entry)].left;
+  Allowance& budget = budgets_[OnlyReads(entry)];
   absl::Status written = file_.Append(std::move(entry));
-  budget -= static_cast<double>(file_.written_bytes() - before);
+  budget.Use(static_cast<double>(file_.written_bytes() - before));
   absl::MutexLock lock(&head_mutex_);
   head_ = file_.head();
   if (written.ok() && is_news) head_to_tell_ = head_;

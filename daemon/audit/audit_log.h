@@ -15,10 +15,10 @@
 // Full files are never deleted: a caller who fills them could make the daemon
 // forget. A host, whose controller is not trusted with its disk, bounds how
 // fast they grow (AuditLimits): a year of a controller that does nothing else
-// is 5.1 GiB. What only reads has a quarter more for itself, so that reading
-// logs all the time keeps nobody from confirming. Without room nothing is
-// begun, refusals are only counted, and heads of other files wait; what came of
-// something is written.
+// is 5.1 GiB. Reads have a further quarter of their own, so that constant
+// reading of logs never blocks a confirmation. Without room nothing begins,
+// refusals are only counted, and heads of other files wait; results of begun
+// effects are written.
 #ifndef DAEMON_AUDIT_AUDIT_LOG_H_
 #define DAEMON_AUDIT_AUDIT_LOG_H_
 
@@ -27,7 +27,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -40,6 +39,7 @@
 #include "absl/time/time.h"
 #include "config/audit/audit_chain.h"
 #include "config/values/owned_fd.h"
+#include "daemon/process/allowance.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
@@ -122,7 +122,7 @@ struct AuditLimits {
   absl::Duration hung_after = absl::Seconds(5);
 };
 
-// Safe for concurrent use. Begin and End alone wait for the disk.
+// Safe for concurrent use. Only Begin and End wait for the disk.
 class AuditLog {
  public:
   // `path`: its folder is there. `self`: the own SPIFFE id, for what has no
@@ -165,23 +165,17 @@ class AuditLog {
   struct Refusals {
     AuditEntry first;
     bool logged = false;  // The first one has its line.
-    uint32_t more = 0;    // That no line counts.
+    uint32_t more = 0;    // Not yet in any line.
   };
 
   absl::Status Append(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The writer has the turn, so that others see that the disk hangs. False: it
-  // has hung for that long, or another caller has just waited in vain.
+  // Lets one caller write at a time. False: the disk has hung for `wait`, or
+  // another caller has just waited in vain.
   bool TakeTurn(absl::Duration wait) ABSL_LOCKS_EXCLUDED(turn_mutex_);
   void GiveTurn() ABSL_LOCKS_EXCLUDED(turn_mutex_);
   absl::Status AppendLocked(AuditEntry entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Bytes that may be written, as of then; below 0 by what could not wait.
-  struct Budget {
-    double share;
-    double left = 0;
-    std::optional<absl::Time> at = {};
-  };
   bool HasBudgetLocked(const AuditEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)
@@ -209,8 +203,9 @@ class AuditLog {
   // first_sequence() of the file in which all heads were written last.
   uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
   bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
-  // One for calls that may change something, one for those that only read.
-  Budget budgets_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
+  // Bytes that may be written: for calls that may change something, and for
+  // those that only read; below 0 by what could not wait.
+  Allowance budgets_[2] ABSL_GUARDED_BY(mutex_);
 
   // A mutex of its own, so that a refused call never waits for the disk.
   absl::Mutex refusals_mutex_;

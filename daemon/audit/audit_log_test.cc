@@ -28,13 +28,11 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::ResultOf;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::Not, ::testing::ResultOf;
 
 constexpr size_t kLarge = 1 << 20;
+const absl::Status kNo = absl::PermissionDeniedError("no");
 constexpr char kSelf[] = "spiffe://demo/controller";
 constexpr char kNewest[] = "audit of node07: its newest line is ";
 
@@ -101,7 +99,7 @@ class AuditLogTest : public testing::Test {
   std::unique_ptr<AuditLog> audit_;
 };
 
-// No file gets larger while it lives, as on a disk that is full.
+// No file grows while it exists, as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {
@@ -298,7 +296,7 @@ TEST_F(AuditLogTest, IsOneChainWhoeverWritesAtTheSameTime) {
         const AuditEntry entry = Entry(absl::StrCat(i, "/", j));
         EXPECT_TRUE(audit.Begin(entry).ok());
         audit.End(entry, "done");
-        audit.Refuse(entry, absl::PermissionDeniedError("no"));
+        audit.Refuse(entry, kNo);
         AuditHead head;
         head.set_of(absl::StrCat("node", i));
         head.set_sequence(static_cast<uint64_t>(j + 1));
@@ -333,10 +331,9 @@ TEST_F(AuditLogTest, FoldsEqualRefusalsOfAMinuteToALineAndTheirNumber) {
 
 TEST_F(AuditLogTest, TellsRefusalsOfOthersAndOfOtherKindsApart) {
   AuditLog& audit = Open();
-  audit.Refuse(Entry("a"), absl::PermissionDeniedError("no"));
+  audit.Refuse(Entry("a"), kNo);
   audit.Refuse(Entry("a"), absl::NotFoundError("no"));
-  audit.Refuse(Entry("a", "spiffe://demo/user/bob"),
-               absl::PermissionDeniedError("no"));
+  audit.Refuse(Entry("a", "spiffe://demo/user/bob"), kNo);
   audit.Refuse(Entry("a", ""), absl::UnauthenticatedError("no"));
   audit.Settle();
   EXPECT_EQ(Entries().size(), 4u);
@@ -345,8 +342,7 @@ TEST_F(AuditLogTest, TellsRefusalsOfOthersAndOfOtherKindsApart) {
 TEST_F(AuditLogTest, BoundsWhatManyDifferentCallersCanFill) {
   AuditLog& audit = Open();
   for (int i = 0; i < 2000; ++i) {
-    audit.Refuse(Entry("a", absl::StrCat("spiffe://demo/user/u", i)),
-                 absl::PermissionDeniedError("no"));
+    audit.Refuse(Entry("a", absl::StrCat("spiffe://demo/user/u", i)), kNo);
   }
   audit.Settle();
   Close();
@@ -365,6 +361,17 @@ AuditHead Head(const std::string& of, uint64_t sequence, char digit) {
   head.set_sequence(sequence);
   head.set_sha256(std::string(64, digit));
   return head;
+}
+
+// "node07 9 a contradicted", with the first digit of the digest.
+std::vector<std::string> Heads(const AuditLog& audit) {
+  std::vector<std::string> heads;
+  for (const AuditHead& head : audit.heads()) {
+    heads.push_back(absl::StrCat(head.of(), " ", head.sequence(), " ",
+                                 head.sha256().substr(0, 1),
+                                 head.contradicted() ? " contradicted" : ""));
+  }
+  return heads;
 }
 
 TEST_F(AuditLogTest, KeepsTheHeadsOfOthersAlsoOverARestart) {
@@ -433,30 +440,21 @@ TEST_F(AuditLogTest, ReportsAContradictedFileOnceAWindowAndHidesNone) {
 }
 
 TEST_F(AuditLogTest, KeepsTheHighestHeadThatAFileContradictsOverARestart) {
-  const auto texts = [](const AuditLog& audit) {
-    std::vector<std::string> heads;
-    for (const AuditHead& head : audit.heads()) {
-      heads.push_back(absl::StrCat(head.of(), " ", head.sequence(), " ",
-                                   head.sha256().substr(0, 1),
-                                   head.contradicted() ? " contradicted" : ""));
-    }
-    return heads;
-  };
   const auto kept = ElementsAre("node07 12 d", "node07 9 a contradicted");
   AuditLog& audit = Open();
   audit.NoteHead(Head("node07", 9, 'a'));
   audit.NoteHead(Head("node07", 4, 'b'));
   audit.NoteHead(Head("node07", 3, 'c'));
   audit.NoteHead(Head("node07", 12, 'd'));
-  EXPECT_THAT(texts(audit), kept);
+  EXPECT_THAT(Heads(audit), kept);
   Close();
-  EXPECT_THAT(texts(Open(1)), kept);
+  EXPECT_THAT(Heads(Open(1)), kept);
   // The same in a new file, which begins with all heads.
   ASSERT_TRUE(audit_->Begin(Entry("run")).ok());
   audit_->NoteHead(Head("node08", 1, 'a'));
   Close();
   EXPECT_GT(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
-  EXPECT_THAT(texts(Open()), testing::Contains("node07 9 a contradicted"));
+  EXPECT_THAT(Heads(Open()), testing::Contains("node07 9 a contradicted"));
 }
 
 TEST_F(AuditLogTest, KeepsHeadsOfAFileThatCanOnlyBeReadLater) {
@@ -469,12 +467,8 @@ TEST_F(AuditLogTest, KeepsHeadsOfAFileThatCanOnlyBeReadLater) {
   audit.NoteHead(Head("node07", 4, 'c'));
   first.reset();
   ASSERT_TRUE(audit.Begin(Entry("run2")).ok());
-  const auto heads = audit.heads();
-  ASSERT_EQ(heads.size(), 3u);
-  EXPECT_EQ(heads[0].sequence(), 4u);
-  EXPECT_EQ(heads[1].sequence(), 9u);
-  EXPECT_TRUE(heads[1].contradicted());
-  EXPECT_EQ(heads[2].of(), "node08");
+  EXPECT_THAT(Heads(audit), ElementsAre("node07 4 c", "node07 9 a contradicted",
+                                        "node08 5 b"));
   EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(kNewest, "4")));
 }
 
@@ -531,8 +525,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   EXPECT_LT(full, burst + 5000);
   // Refusals are counted, heads wait, and begun entries still end.
   for (int i = 0; i < 1000; ++i) {
-    audit.Refuse(Entry("a", absl::StrCat("u", i)),
-                 absl::PermissionDeniedError("no"));
+    audit.Refuse(Entry("a", absl::StrCat("u", i)), kNo);
   }
   audit.Settle();
   EXPECT_EQ(size(), full);
@@ -591,8 +584,7 @@ TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
   clock.Hang();
   constexpr int kRefusals = 5000;
   for (int i = 0; i < kRefusals; ++i) {
-    audit.Refuse(Entry("a", absl::StrCat("spiffe://demo/user/u", i)),
-                 absl::PermissionDeniedError("no"));
+    audit.Refuse(Entry("a", absl::StrCat("spiffe://demo/user/u", i)), kNo);
   }
   clock.WaitUntilSomebodyHangs();
   EXPECT_EQ(audit.head_to_tell().sequence(), 1u);

@@ -3,11 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <thread>
 #include <utility>
 
@@ -355,16 +351,10 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerOptions& options,
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
-  if (parts.gate == nullptr) {
-    return InternalWords("msg-hub-no-open-controller");
-  }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
   if (trusted.authority != nullptr) {
     RETURN_IF_ERROR(trusted.authority->CheckBundle(
         options.tls, parts.spec->cluster(), parts.scheduler->Now()));
-  }
-  if (parts.audit == nullptr) {
-    return PreconditionWords("msg-hub-no-audit");
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
@@ -494,13 +484,14 @@ ControllerServer::~ControllerServer() {
   schedule_.Stop();
   news_.Stop();
   changes_.Stop();
-  queue_.Stop();
+  queue_.Close();
   watch_.Stop();
-  if (server_ == nullptr) return;
+  if (server_ == nullptr) return queue_.Stop();
   acceptor_->Close();
   hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
+  queue_.Stop();
   // Calls have queued work there that uses these members.
   parts_.pool->Drain();
 }
@@ -528,19 +519,6 @@ std::vector<std::string> EndingOfController(const TlsFiles& tls,
       {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
       "noticed-after-a-restart"));
   return lines;
-}
-
-absl::Status WritePortFile(const std::string& path, int port) {
-  const std::string beside = absl::StrCat(path, ".new");
-  std::ofstream file(beside, std::ios::trunc);
-  file << port << '\n';
-  file.close();
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    std::remove(beside.c_str());
-    return DeniedWords("msg-hub-port-file", path, std::strerror(error));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace clusterd

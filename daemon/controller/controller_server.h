@@ -182,10 +182,6 @@ std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now);
 
-// Writes the port that a server on port 0 was given: the number and a newline,
-// atomically. PermissionDenied, naming the file, if it cannot be written.
-absl::Status WritePortFile(const std::string& path, int port);
-
 }  // namespace clusterd
 
 #endif  // DAEMON_CONTROLLER_CONTROLLER_SERVER_H_

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
@@ -132,7 +133,8 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   ASSIGN_OR_RETURN(const auto server,
                    ControllerServer::Start(options, credentials, parts));
   if (!flags.port_file.empty()) {
-    RETURN_IF_ERROR(WritePortFile(flags.port_file, server->port()));
+    RETURN_IF_ERROR(
+        ReplaceFile(flags.port_file, absl::StrCat(server->port(), "\n"), 0644));
   }
   RunEvery(&scheduler, absl::Hours(24), [&flags, log] {
     for (const std::string& line :

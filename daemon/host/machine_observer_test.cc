@@ -442,7 +442,7 @@ TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
   EXPECT_EQ(fact.value().in_file(), "0");
 }
 
-// Counts concurrent commands, in all and for one device, and holds the first
+// Counts concurrent commands, in total and per device, and holds the first
 // `gather` of them until all of these have come.
 class CountingRunner final : public CommandRunner {
  public:

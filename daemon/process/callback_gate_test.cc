@@ -41,7 +41,7 @@ TEST(CallbackGateTest, RunSoonTriesAgainUntilThePoolHasRoom) {
     begun.Notify();
     go_on.WaitForNotification();
   }));
-  // The work must have begun before the queue is filled behind it.
+  // The work must have begun before the queue is filled after it.
   begun.WaitForNotification();
   while (pool.TryRun([] {})) continue;
   int ran = 0;

@@ -53,7 +53,7 @@ std::string FormatLogLine(LogLevel level, bool with_level,
 // Writes to a file descriptor with one system call per line. Drops what cannot
 // be written: neither a full disk must stop a daemon, nor a journald that hangs
 // with its disk and no longer reads its socket. Then one line waits for 200 ms,
-// and the lines behind it do not wait.
+// and the lines after it do not wait.
 class DescriptorLog final : public Log {
  public:
   // The caller keeps `fd`. `with_level`: whether lines begin with "<N>".

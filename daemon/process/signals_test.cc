@@ -88,7 +88,7 @@ class Listener {
   int fd_;
 };
 
-// Where a program receives cores, RLIMIT_CORE does not apply.
+// RLIMIT_CORE does not apply where a program receives cores.
 TEST(KeepOutOfCoresTest, NoCoreIsWrittenAndWhatItStartsMayHaveOne) {
   const pid_t daemon = fork();
   if (daemon == 0) {

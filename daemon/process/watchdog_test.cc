@@ -62,7 +62,7 @@ class Proofs {
 // A daemon's parts; a test blocks one of them.
 struct WatchedDaemon {
   // Timers answer as soon as their thread runs, perhaps too late on a loaded
-  // machine; workers answer at once or not at all.
+  // machine; workers answer at once or never.
   void Watch() {
     Watch({TimersPart(&scheduler, [this] { absl::MutexLock lock(&state); }),
            WorkersPart(&pool, absl::Hours(1))});
@@ -73,7 +73,7 @@ struct WatchedDaemon {
   }
   // No proof is sent while the log reports that `part` is stuck.
   void ExpectStuck(const std::string& part) {
-    ASSERT_TRUE(log.WaitFor("stuck: ")) << log.Lines();
+    ASSERT_TRUE(log.WaitFor("stuck: "));
     EXPECT_THAT(log.Lines(), HasSubstr(absl::StrCat("from ", part, ";")));
   }
 

@@ -18,7 +18,7 @@ def hosts_of(job):
 
 def refusal(job):
     """The reason in one line, or None where the job may start."""
-    # The file of PBS_NODEFILE is on the first host only; all hosts are told the
+    # The file of PBS_NODEFILE is on the first host only; all hosts get the
     # same job in the same order, so that one verdict answers them all.
     environment = {"PBS_JOBID": str(job.id), "PBS_NODEFILE": "/dev/stdin"}
     off = job.Variable_List.get("CLUSTERD_CHECK") if job.Variable_List else None

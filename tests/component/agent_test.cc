@@ -1,4 +1,4 @@
-// clusterd's side of the stream against a controller that a test plays.
+// clusterd's side of the stream, with a simulated controller.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -97,7 +97,7 @@ HubMessage ObserveTask(uint64_t id) {
   return message;
 }
 
-// The hub in a server, and one host that dials it.
+// The hub in a server, and one host that connects to it.
 class AgentTest : public testing::Test {
  protected:
   void Start(std::vector<HubMessage> script) {
@@ -110,7 +110,7 @@ class AgentTest : public testing::Test {
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
-    // As in the controller, windows do not grow.
+    // Windows do not grow, as in the controller.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.RegisterService(hub);
     server_ = builder.BuildAndStart();
@@ -138,7 +138,7 @@ class AgentTest : public testing::Test {
   std::unique_ptr<TestHost> host_;
 };
 
-// With the newest line of the controller's audit file.
+// Adds the newest line of the controller's audit file.
 HubMessage WithHead(HubMessage message, uint64_t sequence) {
   message.mutable_audit_head()->set_of("server9");
   message.mutable_audit_head()->set_sequence(sequence);
@@ -155,14 +155,14 @@ TEST_F(AgentTest, KeepsTheControllersNewestLineOfTheWelcomeAndOfEachTask) {
   ASSERT_EQ(heads.size(), 2u);
   EXPECT_EQ(heads[0].of(), "controller");
   EXPECT_EQ(heads[0].sequence(), 12u);
-  // The head of the welcome, after which the task's was sent.
+  // The welcome's head; the task's was sent after it.
   EXPECT_EQ(heads[1].sequence(), 9u);
   EXPECT_TRUE(heads[1].contradicted());
 }
 
 TEST_F(AgentTest, KeepsNoLineOfAControllerOfAnotherCluster) {
   Start({WithHead(WelcomeTo("other"), 9)});
-  ASSERT_TRUE(host_->WaitError("the controller is of cluster"));
+  ASSERT_TRUE(host_->log().WaitFor("the controller is of cluster"));
   EXPECT_TRUE(audit_.log()->heads().empty());
 }
 
@@ -190,7 +190,7 @@ TEST_F(AgentTest, NeverAnswersCancelledTask) {
   HubMessage unknown;
   unknown.mutable_task()->set_task_id(2);
   Start({WelcomeTo("test"), ObserveTask(1), cancel, unknown});
-  // The answer to the second shows that the cancel has been read.
+  // The second task's answer shows that the cancel has been read.
   ASSERT_EQ(hub_->WaitForResults(1)[0].task_id(), 2u);
   gate_.Notify();
   host_->stream().Stop();
@@ -199,14 +199,14 @@ TEST_F(AgentTest, NeverAnswersCancelledTask) {
 
 TEST_F(AgentTest, RefusesControllerOfAnotherCluster) {
   Start({WelcomeTo("prod")});
-  EXPECT_TRUE(host_->WaitError("the controller is of cluster \"prod\""));
+  EXPECT_TRUE(host_->log().WaitFor("the controller is of cluster \"prod\""));
   EXPECT_FALSE(host_->Status().attached());
 }
 
 TEST_F(AgentTest, RefusesTaskBeforeTheWelcome) {
   Start({ObserveTask(1)});
-  EXPECT_TRUE(host_->WaitError("first message was not a welcome"));
-  // It tries again, as after any other end.
+  EXPECT_TRUE(host_->log().WaitFor("first message was not a welcome"));
+  // It connects again, as after any other end.
   EXPECT_TRUE(hub_->WaitForAttached(2));
 }
 
@@ -229,12 +229,12 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   TestCertificates certificates;
   MemoryObserver observer{HostFacts()};
   TestHost::Options options;
-  // Port 0 cannot have a listener.
+  // No program can listen on port 0.
   options.controller = "127.0.0.1:0";
   options.name = "server0";
   options.tls = certificates.Host("server0");
   TestHost host(options, &observer);
-  EXPECT_TRUE(host.WaitError("not attached to 127.0.0.1:0: UNAVAILABLE"));
+  EXPECT_TRUE(host.log().WaitFor("not attached to 127.0.0.1:0: UNAVAILABLE"));
   EXPECT_THAT(host.Status().last_error(), HasSubstr("UNAVAILABLE"));
   host.stream().Stop();
   EXPECT_FALSE(host.Status().attached());
@@ -249,7 +249,7 @@ class DeafHub final : public AgentHub::Service {
     AgentMessage hello;
     stream->Read(&hello);
     stream->Write(WelcomeTo("test"));
-    // It never reads, so it does not notice that a host leaves.
+    // It never reads, so it does not notice when a host leaves.
     has_to_end.WaitForNotification();
     return grpc::Status::OK;
   }
@@ -257,9 +257,8 @@ class DeafHub final : public AgentHub::Service {
   absl::Notification has_to_end;
 };
 
-// Messages that the host makes itself: those that answer tasks would come as
-// slowly as the machine is, and one that is not taken for 30 s ends the stream
-// for another reason.
+// Uses messages that answer no task: on a slow machine, answers would come too
+// slowly, and a message that waits for 30 s ends the stream for another reason.
 TEST_F(AgentTest, LeavesAControllerThatDoesNotRead) {
   DeafHub deaf;
   Serve(&deaf);
@@ -272,14 +271,14 @@ TEST_F(AgentTest, LeavesAControllerThatDoesNotRead) {
   for (size_t i = 0; i < HubConnection::kMaxWaiting + kOnTheWire; ++i) {
     host_->stream().SendDrift(report);
   }
-  EXPECT_TRUE(host_->WaitError("the controller does not read"));
+  EXPECT_TRUE(host_->log().WaitFor("the controller does not read"));
   deaf.has_to_end.Notify();
   host_.reset();
   server_->Shutdown();
   server_->Wait();
 }
 
-// Sends one message of that many bytes, and ignores the host when it is back.
+// Sends one message of that size, and ignores the host when it returns.
 class HugeHub final : public AgentHub::Service {
  public:
   explicit HugeHub(size_t bytes) : bytes_(bytes) {}
@@ -296,7 +295,7 @@ class HugeHub final : public AgentHub::Service {
       huge.mutable_task()->mutable_apply()->set_actor(std::string(bytes_, 'a'));
       took_ = stream->Write(huge);
     }
-    // It may come back more than once.
+    // It may return more than once.
     if (before == 1) back_.Notify();
     while (stream->Read(&message)) continue;
     return grpc::Status::OK;
@@ -305,7 +304,7 @@ class HugeHub final : public AgentHub::Service {
   bool WaitForReturn() {
     return back_.WaitForNotificationWithTimeout(kPatience);
   }
-  // True if the host took in all of it; valid once the server has ended.
+  // True if the host took the whole message; valid once the server has ended.
   bool took() const { return took_; }
 
  private:
@@ -318,7 +317,7 @@ class HugeHub final : public AgentHub::Service {
 TEST_F(AgentTest, RefusesAMessageThatIsTooLongAndAttachesAgain) {
   HugeHub hub((16 << 20) + 1);
   Serve(&hub);
-  EXPECT_TRUE(host_->WaitError("Received message larger than max"));
+  EXPECT_TRUE(host_->log().WaitFor("Received message larger than max"));
   EXPECT_TRUE(hub.WaitForReturn());
   EXPECT_TRUE(host_->WaitAttached());
   host_.reset();
@@ -331,7 +330,7 @@ TEST_F(AgentTest, TakesInNoMoreOfAMessageThanItsMemoryForTheWire) {
   DialOptions dial;
   dial.wire_memory_bytes = 24 << 20;
   Serve(&hub, dial);
-  EXPECT_TRUE(host_->WaitError("Buffers full"));
+  EXPECT_TRUE(host_->log().WaitFor("Buffers full"));
   EXPECT_TRUE(hub.WaitForReturn());
   host_.reset();
   server_->Shutdown();

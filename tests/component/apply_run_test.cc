@@ -1,5 +1,5 @@
 // Applies and rollbacks from a client's request to its report, with hosts that
-// obey, fail, refuse, or die, or whose controller stops.
+// obey, fail, refuse or die, and a controller that stops.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -75,7 +75,7 @@ class ApplyRunTest : public testing::Test {
     controller_.Start();
   }
 
-  // server0, server1, … in these ways.
+  // Attaches server0, server1, … which react in these ways.
   void Attach(const std::vector<Way>& ways) {
     for (const Way way : ways) {
       AttachOne(static_cast<int>(hosts_.size()), way);
@@ -300,7 +300,7 @@ TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   ApplyResult result;
   result.set_apply_id(hosts_[0]->tasks()[0].apply().apply_id());
   result.set_outcome(ApplyResult::APPLIED);
-  // Before that, the news looks the same as the host's coming answer.
+  // Before that, the reported result would look like the host's own answer.
   EXPECT_TRUE(controller_.log().WaitFor("host server0: detached"));
   AttachOne(0, Way::kSucceeds, {result});
   apply.join();

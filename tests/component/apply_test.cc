@@ -1,5 +1,5 @@
-// Applies over the stream: clusterd as a service, on a machine from memory,
-// against a controller that the test plays.
+// Applies over the stream: clusterd as a service, on a machine in memory, with
+// a simulated controller.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
@@ -33,7 +33,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Before any thread of the process, gRPC's included.
+// Created before any thread of the process, gRPC's included.
 BlockedSignals process_signals;
 
 constexpr char kAllowAll[] =
@@ -66,7 +66,7 @@ class PlayedHub final : public AgentHub::Service {
       messages_.push_back(message);
     }
     absl::MutexLock lock(&mutex_);
-    // The next stream may have begun before this one is known to have ended.
+    // The next stream may begin before this one's end is noticed.
     if (stream_ == stream) stream_ = nullptr;
     return grpc::Status::OK;
   }
@@ -90,7 +90,7 @@ class PlayedHub final : public AgentHub::Service {
     ASSERT_NE(stream_, nullptr);
     context_->TryCancel();
   }
-  // The next message that was not taken yet.
+  // Takes the next message.
   AgentMessage Next() {
     absl::MutexLock lock(&mutex_);
     const auto some = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -162,7 +162,7 @@ class ApplyTaskTest : public testing::Test {
 
   void Allow(const std::string& text) { std::ofstream(flags_.config) << text; }
 
-  // The plan is made before: the machine is the daemon's from then on.
+  // Makes the plan first: from then on, only the daemon uses the machine.
   void Start(Applier::DeviceUsers users = &TestDaemon::NoUsers) {
     plan_ = scenario_->Plan();
     before_ = scenario_->State();
@@ -171,8 +171,8 @@ class ApplyTaskTest : public testing::Test {
     hello_ = hub_.WaitForHello();
     past_ = hub_.Next().past_applies();
   }
-  // The applier searches for users of devices before the first effect, so who
-  // blocks the search blocks the apply, here until go_on_.
+  // The applier searches for users of devices before the first effect, so this
+  // blocks the apply in the search until go_on_.
   void StartAnApplyThatWaits() {
     Start([this] {
       begun_.Notify();
@@ -195,7 +195,7 @@ class ApplyTaskTest : public testing::Test {
     EXPECT_TRUE(daemon_->Terminate().ok());
     return scenario_->State();
   }
-  // What the daemon says to the stream after this one, which breaks.
+  // Breaks the stream; returns the daemon's past applies on the next one.
   PastApplies PastAfterABreak() {
     hub_.BreakStream();
     hub_.WaitForHello(2);
@@ -205,7 +205,7 @@ class ApplyTaskTest : public testing::Test {
     EXPECT_EQ(past.results_size(), 1) << past.ShortDebugString();
     return past.results().empty() ? ApplyResult() : past.results(0);
   }
-  // Skips progress.
+  // The next message that is not progress.
   AgentMessage NextButProgress() {
     AgentMessage message = hub_.Next();
     while (message.has_progress()) message = hub_.Next();
@@ -223,7 +223,7 @@ class ApplyTaskTest : public testing::Test {
   std::map<std::string, std::string> before_;
   std::unique_ptr<TestDaemon> daemon_;
   Hello hello_;
-  // The daemon's message after its welcome.
+  // The daemon's first message after the welcome.
   PastApplies past_;
 };
 
@@ -327,7 +327,7 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamHowAnApplyEnded) {
   EXPECT_EQ(past.outcome(), ApplyResult::APPLIED);
 }
 
-// One fact of the plan and of the journal is the text of all rules.
+// The plan and the journal have the text of all rules as one fact.
 TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   std::string rules;
   scenario_->machine.firewall(UFW).rules.clear();
@@ -351,10 +351,10 @@ TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
       EXPECT_TRUE(CleanMessage(message.mutable_progress()).ok());
       message = hub_.Next();
     }
-    const absl::Status status =
-        message.has_result() ? CleanMessage(message.mutable_result())
-                             : CleanMessage(message.mutable_past_applies());
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(message.has_result()
+                  ? CleanMessage(message.mutable_result())
+                  : CleanMessage(message.mutable_past_applies()),
+              absl::OkStatus());
     return message;
   };
   hub_.Send(ApplyMessage(1, plan_));
@@ -373,8 +373,7 @@ TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   DriftReport report;
   *report.mutable_drift() = FindAppliedDrift({{begin, applied}}, drifted);
   EXPECT_GT(report.drift().value().drifts_size(), 0);
-  const absl::Status status = CleanMessage(&report);
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(CleanMessage(&report), absl::OkStatus());
 }
 
 TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
@@ -382,7 +381,7 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(hub_.Next().result().apply().outcome(), ApplyResult::REFUSED);
-  // As if that answer had been lost: the daemon sends it again.
+  // The daemon sends the answer again, as if it had been lost.
   const ApplyResult past = OnlyOne(PastAfterABreak());
   EXPECT_EQ(past.apply_id(), "a1");
   EXPECT_EQ(past.outcome(), ApplyResult::REFUSED);

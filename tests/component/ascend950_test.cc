@@ -48,16 +48,15 @@ class Ascend950HostTest : public testing::Test {
     options.tool = std::filesystem::absolute(kTool950);
     options.host = "server0";
     options.faults = faults;
-    const absl::Status status =
-        sim::CreateSimulatedHost(OneServer(product), options);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(sim::CreateSimulatedHost(OneServer(product), options),
+              absl::OkStatus());
   }
 
   HostFacts Observe(
       NpuToolFacts::Generation generation = NpuToolFacts::ASCEND_950) {
     ObserveRequest request;
     request.set_generation(generation);
-    // Only commands that hang are late, also on a slow machine.
+    // Even on a slow machine only commands that hang are late.
     request.set_command_ms(300'000);
     request.set_host_ms(1'800'000);
     MachineObserver observer(HostPaths{Root()}, &runner_, &clock_);
@@ -97,7 +96,7 @@ TEST_F(Ascend950HostTest, TellsWhatIsPublishedOfEveryDevice) {
   }
 }
 
-// Like config learn, while no cluster.yaml names the product.
+// Like config learn: no cluster.yaml names the product.
 TEST_F(Ascend950HostTest, IsReadInItsOwnCommandLineWhereNobodyNamesTheProduct) {
   Make({});
   const HostFacts facts = Observe(NpuToolFacts::GENERATION_UNSPECIFIED);
@@ -140,7 +139,7 @@ TEST_F(Ascend950HostTest, GivesAReasonForWhatIsNotPublished) {
   EXPECT_THAT(rubbish.detail(), HasSubstr("not known for the Ascend 950 tool"));
   EXPECT_EQ(facts.devices(2).address().missing().reason(), Missing::BUSY);
   EXPECT_EQ(facts.devices(3).link().missing().reason(), Missing::NOT_SUPPORTED);
-  // Asked over a copy of the file, where there can be one.
+  // Queried on a copy of the file, if a copy is possible.
   const TlsFact& tls = facts.devices(4).tls();
   EXPECT_TRUE(tls.has_value() ||
               tls.missing().reason() == Missing::NOT_QUERIED);

@@ -107,7 +107,7 @@ TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   AttachedHost host(controller, "server0");
   controller.Stop();
   ASSERT_TRUE(host->WaitAttached(false));
-  EXPECT_TRUE(host->WaitError(Say("msg-hub-stopping")));
+  EXPECT_TRUE(host->log().WaitFor(Say("msg-hub-stopping")));
   controller.Start();
   ASSERT_TRUE(host->WaitAttached());
   EXPECT_TRUE(controller.Entry("server0").attached());
@@ -133,7 +133,7 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
   EXPECT_THAT(second.status(), HasText(controller.address()));
 }
 
-// The first stream does not answer any more, as after a power cut.
+// The first stream no longer answers, as after a power cut.
 TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
   RunningController controller(1);
   const TlsFiles tls = controller.certificates.Host("server0");
@@ -169,7 +169,7 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
               testing::Not(HasSubstr("host server0: detached")));
 }
 
-// A stream without a name yet must not send either.
+// A stream must not send before it has its name.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
   OwningController<PatientScheduler> controller(1);
   const TlsFiles tls = controller.certificates.Host("server0");
@@ -190,8 +190,8 @@ TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
   MemoryObserver observer{HostFacts()};
   options.machine_id = "another machine";
   TestHost second(options, &observer);
-  EXPECT_TRUE(second.WaitError(RowPattern("msg-hub-two-machines")));
-  // Otherwise its waits would start over after each refusal.
+  EXPECT_TRUE(second.log().WaitFor(RowPattern("msg-hub-two-machines")));
+  // If it were welcomed, its waits would start over after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
 }
 
@@ -207,7 +207,7 @@ class Watcher {
     if (!ended_) reader_->Finish();
   }
 
-  // Reads on until `holds`; false if the stream ends before.
+  // Reads until `holds` is true; false if the stream ends before.
   template <typename Condition>
   bool ReadUntil(const Condition& holds) {
     while (reader_->Read(&now_)) {
@@ -258,7 +258,7 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   host->stream().Stop();
   EXPECT_TRUE(watcher.ReadUntil(
       [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
-  // The watcher only receives changes, however many rounds there were.
+  // The watcher receives only changes, not every round.
   EXPECT_LE(watcher.notified(), 4);
 }
 

@@ -23,6 +23,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -44,7 +45,7 @@ class AuditTest : public testing::Test {
         LowSomaxconnHost(controller_, certificates_, 0));
   }
 
-  // Applies a plan that an operator makes now.
+  // Makes and applies a plan as an operator.
   absl::Status Apply(const std::string& role) {
     const ClusterPlan plan = PlanOver(*controller_.As("operator")).value();
     digest_ = plan.digest();
@@ -166,11 +167,10 @@ TEST_F(AuditTest, HasLinesForForgottenHostsCancelsAndLogsThatAreRead) {
 TEST_F(AuditTest, ChangesNothingWithoutAFileAndGoesOnReading) {
   std::filesystem::create_directory(controller_.audit_path());
   Start();
-  const absl::Status refused = Apply("operator");
-  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr(controller_.audit_path()),
-                    HasSubstr("nothing is changed until")));
+  EXPECT_THAT(Apply("operator"),
+              Fails(absl::StatusCode::kUnavailable,
+                    AllOf(HasText(controller_.audit_path()),
+                          HasText("nothing is changed until"))));
   EXPECT_THAT(host_->tasks(), IsEmpty());
   EXPECT_EQ(controller_.ListHosts().hosts_size(), 1);
   EXPECT_THAT(controller_.log().Lines(), HasSubstr("audit: "));
@@ -205,7 +205,7 @@ TEST_F(AuditTest, TellsHostsItsNewestLineWhenTheyAttachAndWithoutATask) {
   EXPECT_EQ(message.audit_head().sha256(), Entries().back().sha256());
 }
 
-// All workers of the controller, for as long as it lives.
+// Blocks all workers of the controller until destroyed.
 class BusyPool {
  public:
   explicit BusyPool(WorkerPool* pool) : pool_(pool) {
@@ -333,7 +333,7 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
     return heads.heads_size() >= 2;
   }));
   EXPECT_EQ(heads.heads(0).of(), kControllerFile);
-  // Only its certificate gives its name.
+  // The name comes from the certificate alone.
   EXPECT_EQ(heads.heads(1).of(), "server0");
   EXPECT_EQ(heads.heads(1).sequence(), 12u);
   EXPECT_TRUE(absl::IsPermissionDenied(

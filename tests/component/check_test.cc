@@ -1,5 +1,5 @@
 // Checks from a client's request to its report, with hosts that answer, lag,
-// die, lie or stay away.
+// die, lie or stay detached.
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -30,13 +30,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The facts that the host of that number would report if all were well.
+// The facts of the healthy host of that number.
 HostFacts Healthy(TestController& controller, int server) {
   const auto spec = controller.spec().spec();
   return MakeHealthyHost(*spec, spec->servers(server));
 }
 
-// A host of that number, all of which is well.
+// A healthy host of that number.
 struct GoodHost : AttachedHost {
   template <typename Clock>
   GoodHost(OwningController<Clock>& controller, int server)
@@ -45,7 +45,7 @@ struct GoodHost : AttachedHost {
                      Healthy(controller, server)) {}
 };
 
-// A check that runs beside the test.
+// A check on a thread of its own.
 class BackgroundCheck {
  public:
   explicit BackgroundCheck(TestController* controller)
@@ -130,7 +130,7 @@ TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
 }
 
 TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
-  ManualController controller(2);  // No deadline can help.
+  ManualController controller(2);  // No deadline expires.
   GoodHost host0(controller, 0);
   RawHost doomed(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(doomed.Attach());
@@ -149,8 +149,8 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
   ManualController controller(1);
   RawHost silent(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(silent.Attach());
-  // Shorter than the write deadline, which may still run: the controller may
-  // not know yet that the host took the task.
+  // Shorter than the write deadline, which may still run, since the controller
+  // may not know yet that the host took the task.
   constexpr int kHostMs = 5000;
   static_assert(absl::Milliseconds(kHostMs) < kWriteStall);
   ClusterSpec spec = *controller.spec().spec();
@@ -170,7 +170,7 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
   EXPECT_TRUE(cancel.has_cancel());
 }
 
-// Any answer of a host.
+// Each row is one answer of a host.
 TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
   struct Row {
     const char* name;
@@ -241,7 +241,7 @@ TEST(CheckTest, HostSpeaksForNobodyElse) {
   HostFacts broken = Healthy(controller, 1);
   broken.mutable_devices(0)->mutable_link()->set_value(LinkFact::DOWN);
   AgentMessage answer;
-  // The other's task, then the own one under the other's name.
+  // Answers the other host's task, then its own under the other's name.
   answer.mutable_result()->set_task_id(others);
   *answer.mutable_result()->mutable_facts() = broken;
   ASSERT_TRUE(liar.Send(answer));
@@ -301,7 +301,7 @@ class OpenCheck {
       : context_(NewStreamContext()),
         stream_(client->Check(context_.get(), request)) {}
 
-  // Reads until it is at that place of the queue; 0: until it has begun.
+  // Reads until it is at that place in the queue; 0: until it has begun.
   bool ReadUntilPlace(uint32_t place) {
     CheckEvent event;
     while (stream_->Read(&event)) {
@@ -311,7 +311,7 @@ class OpenCheck {
     }
     return false;
   }
-  // The id of the run whose report comes; empty without a report.
+  // Reads to the end; the run id of the report, or empty without one.
   std::string RunId() {
     std::string id;
     CheckEvent event;
@@ -328,7 +328,7 @@ class OpenCheck {
   const std::unique_ptr<grpc::ClientReader<CheckEvent>> stream_;
 };
 
-// One that equals none with another number.
+// A request that differs from those with other numbers.
 CheckRequest RequestNumber(int number) {
   CheckRequest request;
   for (int i = 0; i <= number; ++i) request.add_hosts("server0");
@@ -344,7 +344,7 @@ TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
   const auto client = controller.Client();
   OpenCheck first(client.get(), CheckRequest());
   ASSERT_TRUE(host0.observer().WaitForBegun(1));
-  // The first one's answer may be older than a fix before these.
+  // The first one's facts may be older than a fix made before these.
   std::vector<std::unique_ptr<OpenCheck>> later;
   for (int i = 0; i < 12; ++i) {
     later.push_back(std::make_unique<OpenCheck>(client.get(), CheckRequest()));
@@ -368,7 +368,7 @@ TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
 }
 
 TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
-  // One user's share of 8 and 64.
+  // One user's shares of 8 and 64.
   constexpr int kAtOnce = 4;
   constexpr int kWaiting = 16;
   constexpr int kPerConnection = 16;
@@ -393,7 +393,7 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_THAT(status.error_message(), Tells("msg-hub-queue-full", kAny, kAny,
                                             "spiffe://test/user/tester"));
 
-  // A running check leaves: the next begins, and all others move up.
+  // A running check is cancelled: the next begins, and the others move up.
   checks[0]->Cancel();
   EXPECT_FALSE(checks[0]->Finish().ok());
   EXPECT_TRUE(checks[kAtOnce]->ReadUntilPlace(0));
@@ -427,9 +427,8 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
               Tells("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
   CheckRequest rules;
   rules.mutable_selection()->add_only("lnik");
-  const absl::Status unknown_rule = controller.Check(rules, &report);
-  EXPECT_EQ(unknown_rule.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(unknown_rule.message()), HasSubstr("link"));
+  EXPECT_THAT(controller.Check(rules, &report),
+              Fails(absl::StatusCode::kNotFound, HasText("link")));
 }
 
 TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
@@ -467,7 +466,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   }
   EXPECT_EQ(event.report().verdict(), PASS);
   EXPECT_TRUE(stream->Finish().ok());
-  // A hostile id is one that no check has.
+  // A forged id is like that of no check.
   request.set_run_id("no such run");
   EXPECT_EQ(
       client->CheckSoFar(NewContext().get(), request, &report).error_code(),
@@ -527,7 +526,7 @@ TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
   for (const RuleResult& rule : first.rules()) {
     EXPECT_FALSE(rule.rule().empty());
     for (const Finding& finding : rule.findings()) {
-      // No finding is lost on the way to the rule that it explains.
+      // No finding is lost when it is explained by another rule.
       if (rule.rule() == "net-health") {
         EXPECT_EQ(finding.caused_by(), "link");
       }

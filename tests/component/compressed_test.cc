@@ -1,5 +1,5 @@
-// Messages that are small on the wire and large when unpacked, sent to every
-// server and answered to every channel of ours. None of them unpacks.
+// Sends messages that are small on the wire and large when unpacked to each
+// server and channel of ours. None of them unpacks these.
 #include <malloc.h>
 #include <zlib.h>
 
@@ -47,7 +47,7 @@ constexpr size_t kMayGrow = size_t{64} << 20;
 constexpr grpc_compression_algorithm kAlgorithms[] = {GRPC_COMPRESS_DEFLATE,
                                                       GRPC_COMPRESS_GZIP};
 
-// Measures by how much a process, this one or a child, has grown since then.
+// Measures the growth of a process, this one or a child, from now on.
 class Growth {
  public:
   explicit Growth(std::string process = "self")
@@ -59,7 +59,7 @@ class Growth {
     EXPECT_LT(start_, Field("VmRSS:") + (size_t{8} << 20));
   }
 
-  // Linux counts pages for each processor, so its sum may also be a bit lower.
+  // Linux counts pages per processor, so the sum may even be a bit lower.
   size_t Bytes() const { return std::max(Field("VmHWM:"), start_) - start_; }
 
  private:
@@ -81,7 +81,7 @@ class Growth {
   size_t start_ = 0;
 };
 
-// Zeros, packed as gRPC's peer would: zlib writes "deflate".
+// Zeros, packed as by a gRPC peer: zlib writes "deflate".
 std::string PackedZeros(grpc_compression_algorithm algorithm,
                         size_t unpacked = kUnpacked) {
   static const auto* const kZeros = new std::string(size_t{1} << 20, '\0');
@@ -113,8 +113,8 @@ const std::string& Packed(grpc_compression_algorithm algorithm) {
   return algorithm == GRPC_COMPRESS_GZIP ? *kGzip : *kDeflate;
 }
 
-// A message that is marked as compressed, and that gRPC sends as it is. Its C++
-// interface cannot make one, but holds one from its C interface.
+// A message marked as compressed, which gRPC sends unchanged. Its C++ interface
+// cannot make one, but can hold one from its C interface.
 grpc::ByteBuffer Marked(const std::string& bytes,
                         grpc_compression_algorithm algorithm) {
   grpc_slice slice = grpc_slice_from_copied_buffer(bytes.data(), bytes.size());
@@ -127,7 +127,7 @@ grpc::ByteBuffer Marked(const std::string& bytes,
   return buffer;
 }
 
-// The end of a call that begins with one message.
+// Sends one message in a call; returns the call's status.
 grpc::Status EndOfCall(const std::shared_ptr<grpc::Channel>& channel,
                        const std::string& method,
                        const grpc::ByteBuffer& message,
@@ -160,7 +160,7 @@ grpc::Status EndOfCall(const std::shared_ptr<grpc::Channel>& channel,
   return status;
 }
 
-// Sends a message that is packed so, as a gRPC peer does.
+// Sends a message packed with that algorithm, like a gRPC peer.
 grpc::Status Send(const std::shared_ptr<grpc::Channel>& channel,
                   const std::string& method,
                   grpc_compression_algorithm algorithm,
@@ -220,7 +220,7 @@ class PackedAnswers final : public grpc::CallbackGenericService {
 class CompressedTest : public testing::Test {
  protected:
   CompressedTest() {
-    // Makes them now, so that their cost is not measured.
+    // Packs the messages now, so that their cost is not measured.
     for (const auto algorithm : kAlgorithms) Packed(algorithm);
   }
 
@@ -239,8 +239,8 @@ class CompressedTest : public testing::Test {
     return Connect(address, *credentials);
   }
 
-  // Every call that the table of roles has for such a caller, each over a
-  // connection of its own.
+  // Tries every call of such a caller in the table of roles, each over a new
+  // connection.
   void ExpectAllRefused(
       Caller caller,
       const std::function<std::shared_ptr<grpc::Channel>()>& connect,
@@ -264,7 +264,7 @@ class CompressedTest : public testing::Test {
     EXPECT_LT(growth.Bytes(), kMayGrow);
   }
 
-  // `ask` connects to such a server; with either algorithm.
+  // `ask` connects to a server that answers so, with either algorithm.
   void ExpectAnswersRefused(
       const std::string& listen,
       const std::shared_ptr<grpc::ServerCredentials>& credentials,
@@ -285,7 +285,7 @@ class CompressedTest : public testing::Test {
   ThreadScheduler scheduler_;
 };
 
-// Proves that the other tests test something.
+// Proves that the other tests would notice unpacking.
 TEST_F(CompressedTest, ChannelThatIsNotOursUnpacks) {
   const PackedAnswers server(GRPC_COMPRESS_GZIP, "127.0.0.1:0",
                              ControllersOwn());
@@ -341,7 +341,7 @@ TEST_F(CompressedTest, NorDoesTheEnrolmentPort) {
   ASSERT_TRUE(serves.ok()) << serves.error_message();
   const std::string process = EnrolmentProcess();
   const Growth growth(process);
-  // As much as a connection may send.
+  // The most that a connection may send.
   ExpectAllRefused(Caller::kAnybody, connect,
                    [](grpc_compression_algorithm algorithm) {
                      return PackedZeros(algorithm, size_t{96} << 20);
@@ -358,7 +358,7 @@ TEST_F(CompressedTest, NorDoesAHostsSocket) {
   });
 }
 
-// A peer of gRPC's own that packs a request that is allowed.
+// A real gRPC client packs an allowed request.
 TEST_F(CompressedTest, RequestThatGrpcPacksIsRefused) {
   TestController controller(&certificates_, 1, &scheduler_);
   controller.Start();
@@ -375,7 +375,7 @@ TEST_F(CompressedTest, RequestThatGrpcPacksIsRefused) {
   }
 }
 
-// Marked without an encoding, or the whole stream as HTTP has it.
+// Marked as compressed without an encoding, or with HTTP's encoding.
 TEST_F(CompressedTest, WhatOnlySaysThatItIsCompressedIsNotUnpacked) {
   TestController controller(&certificates_, 1, &scheduler_);
   controller.Start();

@@ -1,5 +1,5 @@
-// Connections between well-behaved peers: they die silently, and certificates
-// are renewed.
+// Connections of well-behaved peers that die silently, and renewed
+// certificates.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -30,7 +30,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Dials through the proxy, and soon notices a dead connection.
+// Connects through the proxy, and soon notices a dead connection.
 TestHost::Options ImpatientHost(const TcpProxy& proxy,
                                 TestCertificates& certificates) {
   TestHost::Options options;
@@ -51,8 +51,8 @@ TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
   TcpProxy proxy(PortOf(controller.address()));
   MemoryObserver observer{HostFacts()};
   TestHost host(ImpatientHost(proxy, controller.certificates), &observer);
-  // On a slow machine each side may give up the other too early; then the host
-  // comes back.
+  // On a slow machine each side may give up too early; then the host
+  // reconnects.
   const auto attached = [&] { return controller.Entry("server0").attached(); };
   ASSERT_TRUE(WaitUntil(attached)) << controller.log().Lines();
   proxy.CutAll();
@@ -64,7 +64,7 @@ TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
 
 TEST(ConnectionTest, NoSideGivesUpOnWhatTheOtherStillWorksAt) {
   EXPECT_EQ(kConnectTimeout, kHandshakeTimeout);
-  // Enough for a crowd, and bounded.
+  // Enough for many hosts at once, and bounded.
   EXPECT_GE(kConnectTimeout, absl::Seconds(60));
   EXPECT_LE(kConnectTimeout, absl::Seconds(90));
   EXPECT_GT(kWelcomeTimeout, kConnectTimeout);
@@ -82,7 +82,7 @@ TEST(ConnectionTest, HostsGetTheReconnectTimeBeforehandAndAtTheEnd) {
   ASSERT_TRUE(host.Receive(&welcome));
   EXPECT_EQ(welcome.welcome().reconnect_spread_ms(), spread_ms);
 
-  // Like clusterd, it reads all the time.
+  // Reads all the time, like clusterd.
   HubMessage leave;
   bool received = false;
   std::thread reader([&] { received = host.Receive(&leave); });
@@ -103,9 +103,9 @@ TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {
   TestHost host(ImpatientHost(proxy, controller.certificates), &observer);
   ASSERT_TRUE(host.WaitAttached());
   proxy.CutPresentConnections();
-  // The same machine: the new stream replaces the one that the controller
-  // still believes in.
-  EXPECT_TRUE(host.WaitError("not attached"));
+  // The machine is the same, so its new stream replaces the one that the
+  // controller takes for alive.
+  EXPECT_TRUE(host.log().WaitFor("not attached"));
   EXPECT_TRUE(host.WaitAttached());
   EXPECT_TRUE(
       WaitUntil([&] { return controller.Entry("server0").attached(); }));
@@ -116,7 +116,7 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
   TestController controller(&certificates, 1, &scheduler);
-  // It begins with a certificate of an authority that no host knows.
+  // Starts with a certificate of an authority that no host knows.
   TestCertificates stranger;
   const TlsFiles files = stranger.Controller();
   controller.StartAs(files, /*refresh_seconds=*/1);
@@ -126,7 +126,7 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   options.name = "server0";
   options.tls = certificates.Host("server0");
   TestHost host(options, &observer);
-  ASSERT_TRUE(host.WaitError("not attached"));
+  ASSERT_TRUE(host.log().WaitFor("not attached"));
   const TlsFiles renewed = certificates.Controller();
   std::filesystem::rename(renewed.ca, files.ca);
   std::filesystem::rename(renewed.certificate, files.certificate);
@@ -134,7 +134,7 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   EXPECT_TRUE(host.WaitAttached());
 }
 
-// TLS uses them, and rule roots-uniform, which compares hosts with the
+// New roots affect TLS, and rule roots-uniform, which compares hosts with the
 // controller's last reading.
 TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
   TestCertificates old;
@@ -190,7 +190,7 @@ TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
 
 TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   RunningController controller(1);
-  // Never deleted: a thread of gRPC may still write to it at the end.
+  // Never deleted, since a thread of gRPC may still write to it at the end.
   static auto* const grpc_log = new CapturedLog();
   SendGrpcLogTo(grpc_log);
   CapturedLog log;
@@ -217,7 +217,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
                 port,
                 "'` names it, expected a free ADDRESS:PORT of this machine "
                 "(--listen)")));
-  // An address for documentation, which no machine has.
+  // An address reserved for documentation, which no machine has.
   options.listen = "192.0.2.1:0";
   EXPECT_EQ(listen(),
             absl::UnavailableError(
@@ -225,7 +225,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
                 "address, expected a free ADDRESS:PORT of this machine "
                 "(--listen)"));
   SendGrpcLogTo(nullptr);
-  // It is logged once. gRPC may log about connections of other tests.
+  // Only the caller logs it. gRPC may log about connections of other tests.
   EXPECT_EQ(log.Lines(), "");
   EXPECT_THAT(grpc_log->Lines(), Not(AnyOf(HasSubstr(controller.address()),
                                            HasSubstr("192.0.2.1"))));

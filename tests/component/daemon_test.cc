@@ -38,8 +38,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Before any thread of the process, gRPC's included: a signal to the process
-// must find no thread that it would end.
+// Created before any thread of the process, gRPC's included: every thread must
+// block the signals.
 BlockedSignals process_signals;
 
 AgentStatus AskSocket(const std::string& path) {
@@ -58,7 +58,7 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
       FlagsFor(&controller.certificates, "server0", controller.address());
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);
-  ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
+  ASSERT_TRUE(daemon.log().WaitFor("attached to"));
 
   const AgentStatus status = AskSocket(flags.socket);
   EXPECT_EQ(status.host(), "server0");
@@ -72,11 +72,11 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
 
 TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
   TestCertificates certificates;
-  // Port 0 cannot have a listener.
+  // No program can listen on port 0.
   const AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);
-  ASSERT_TRUE(daemon.log().WaitFor("not attached")) << daemon.log().Lines();
+  ASSERT_TRUE(daemon.log().WaitFor("not attached"));
   const AgentStatus status = AskSocket(flags.socket);
   EXPECT_FALSE(status.attached());
   EXPECT_THAT(status.last_error(), HasSubstr("UNAVAILABLE"));
@@ -188,7 +188,7 @@ TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
   Systemd systemd(certificates.folder() + "/notify");
   const auto machine = OpenUfwScenario();
   MemoryObserver observer{HostFacts()};
-  // The connection's thread logs this, and hangs.
+  // The connection's thread logs this and hangs.
   BlockingLog log("not attached");
   DaemonParts parts =
       PartsFor(machine.get(), &observer, &process_signals, &log);
@@ -197,9 +197,8 @@ TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
   absl::Status status;
   std::thread daemon([&] { status = RunDaemon(flags, systemd.path(), parts); });
   EXPECT_EQ(systemd.Receive(), "READY=1");
-  // It is the first of the parts; a busy machine may hold up others, too.
-  ASSERT_TRUE(log.log.WaitFor("stuck: no answer in 100ms from the connection"))
-      << log.log.Lines();
+  // It is the first of the parts; on a busy machine others may be late too.
+  ASSERT_TRUE(log.log.WaitFor("stuck: no answer in 100ms from the connection"));
   systemd.Forget();  // Sent before it hung.
   log.release.Notify();
   EXPECT_EQ(systemd.Receive(), "WATCHDOG=1");
@@ -247,8 +246,7 @@ TEST(DaemonTest, LogsACertificateThatEndsWithinTwoDays) {
   TestDaemon daemon(flags, machine.get(), &process_signals);
   EXPECT_TRUE(
       daemon.log().WaitFor("<4>certificate spiffe://test/host/server0 in " +
-                           flags.tls.certificate + " ends in 4"))
-      << daemon.log().Lines();
+                           flags.tls.certificate + " ends in 4"));
   EXPECT_TRUE(daemon.Terminate().ok());
 }
 

@@ -1,5 +1,5 @@
 // Drift from end to end: clusterd as a service, on a machine in memory, and the
-// real controller. The machine changes while its clusterd is away.
+// real controller. The machine changes while its clusterd is stopped.
 #include <signal.h>
 #include <unistd.h>
 
@@ -31,11 +31,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Before any thread of the process, gRPC's included.
+// Created before any thread of the process, gRPC's included.
 BlockedSignals process_signals;
 
-// Observes the machine of a scenario, one round after the other; the time of a
-// round is its number.
+// Observes the machine of a scenario in rounds; the time of a round is its
+// number.
 class MachineObserver final : public HostObserver {
  public:
   explicit MachineObserver(Scenario* scenario) : scenario_(scenario) {}
@@ -95,7 +95,7 @@ class DriftTest : public testing::Test {
   }
   ~DriftTest() override { daemon_.reset(); }
 
-  // The machine's devices are as the spec wants them.
+  // Adds devices that the spec already describes.
   void AddDevices() {
     for (const DeviceSpec& device : spec_.servers(0).devices()) {
       FakeMachine::Device made;
@@ -117,10 +117,10 @@ class DriftTest : public testing::Test {
     since_ = observer_.rounds();
     daemon_ = std::make_unique<Daemon>(flags_, &scenario_, &observer_);
   }
-  // The machine is the test's again.
+  // From now on only the test changes the machine.
   void Stop() { daemon_.reset(); }
 
-  // The host's entry once `wanted` is true of it.
+  // Waits until `wanted` is true of the host's entry.
   template <typename Wanted>
   HostEntry WaitForEntry(const Wanted& wanted) {
     HostEntry entry;
@@ -130,8 +130,8 @@ class DriftTest : public testing::Test {
     })) << entry.ShortDebugString();
     return entry;
   }
-  // Returns once it has reported so since it started or was last changed: then
-  // it has no check of its own under way.
+  // Waits until the host has reported this many drifts since its start or last
+  // change: then no check of its own is under way.
   HostEntry WaitForDrifts(int count) {
     return WaitForEntry([this, count](const HostEntry& entry) {
       return entry.attached() && entry.drift().has_value() &&
@@ -144,7 +144,7 @@ class DriftTest : public testing::Test {
     return controller_.ClientAs(certificates_.Issue(
         "alice", {"spiffe://test/user/alice/role/operator"}));
   }
-  // Plans and applies; the apply's id.
+  // Plans and applies; returns the apply's id.
   std::string Apply() {
     since_ = observer_.rounds();
     const auto client = Operator();
@@ -154,7 +154,7 @@ class DriftTest : public testing::Test {
         << report.ShortDebugString();
     return report.apply_id();
   }
-  // The number of applies that the controller began itself.
+  // The number of applies that the controller has begun itself.
   int EnforcedApplies() {
     ListHistoryRequest request;
     request.add_kinds(HISTORY_APPLY);
@@ -227,7 +227,7 @@ TEST_F(DriftTest, IsPutBackWhereTheSpecSaysSoAndNotInAStorm) {
   Stop();
   EXPECT_EQ(somaxconn(), "65535");
 
-  // Back again at once: shown, and left for ten minutes.
+  // Changed again at once: the drift is shown, and left for ten minutes.
   somaxconn() = "256";
   Start();
   WaitForDrifts(1);
@@ -235,8 +235,8 @@ TEST_F(DriftTest, IsPutBackWhereTheSpecSaysSoAndNotInAStorm) {
   Stop();
   EXPECT_EQ(somaxconn(), "256");
   EXPECT_EQ(EnforcedApplies(), 1);
-  // Most of that passes without a message to the host; otherwise the controller
-  // would cut it off as one that takes none for so long.
+  // Most of that time passes while no message is sent to the host: otherwise
+  // the controller would disconnect it for not reading.
   constexpr absl::Duration kLeft = absl::Seconds(20);
   static_assert(kLeft < kWriteStall);
   scheduler_.Advance(absl::Minutes(10) - kLeft);

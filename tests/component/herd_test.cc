@@ -40,6 +40,7 @@
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/http/tcp_proxy.h"
 #include "tests/support/process/moved_clock.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -71,7 +72,7 @@ class HerdTest : public testing::Test {
     return Trust::NewStub(
         grpc::CreateChannel(controller_.address(), *credentials));
   }
-  // The one line for all.
+  // The join line for all hosts.
   JoinFlags Line() {
     CreateTokenRequest request;
     request.set_ttl_ms(24 * 3600'000);
@@ -87,7 +88,7 @@ class HerdTest : public testing::Test {
     flags.token = made.token();
     return flags;
   }
-  // It for that host, which has nothing yet.
+  // The line for that host, which has no files yet.
   JoinFlags LineOf(const std::string& name) {
     JoinFlags flags = Line();
     flags.name = name;
@@ -108,10 +109,10 @@ class HerdTest : public testing::Test {
     parts.host_name = "unnamed";
     parts.machine_id = "machine";
     parts.now = [this] { return clock_.Now(); };
-    // The first host to ask gets the room that all wait for.
+    // All hosts wait for the same limit, so one may need many tries.
     parts.patience.tries = 100 * kHerd;
-    // The port's process yields to others (nice), and a busy machine lets the
-    // herd wait. A try without an answer is not what this is about.
+    // The port's process yields to others (nice), so on a busy machine tries
+    // may stay unanswered. This test is not about those.
     parts.patience.unanswered = parts.patience.tries;
     parts.patience.wait = [this](absl::Duration wait) {
       ++waits_;
@@ -169,7 +170,7 @@ class HerdTest : public testing::Test {
     flags.state = "/var/lib/clusterd";
     return flags;
   }
-  // Checks the files of a daemon that has renewed.
+  // Checks the files of a daemon that has renewed its certificate.
   void ExpectRenewed(const JoinFlags& joined, const std::string& before) {
     EXPECT_NE(SerialOf(joined), before);
     const SpiffeId self{"test", IdentityKind::kHost, "server0", Role::kViewer};
@@ -193,12 +194,12 @@ class HerdTest : public testing::Test {
   std::atomic<int> waits_{0};
 };
 
-// All from one address, of which the controller takes five and then one a
-// second.
+// All ask from one address, for which the controller allows five requests and
+// then one a second.
 TEST_F(HerdTest, TwoHundredHostsJoinAtOnceWithOneLine) {
-  // Waiting may take hours of this clock, and certificates have to be good now.
+  // Waiting may take hours of this clock, and certificates must be valid now.
   clock_.Set(-absl::Hours(20));
-  // A slow machine makes no room by being slow; only waiting does.
+  // Only waiting renews the allowance, not a slow machine.
   clock_.Stop();
   const JoinFlags line = Line();
   std::vector<JoinFlags> hosts(kHerd, line);
@@ -250,9 +251,8 @@ TEST_F(HerdTest, JoinChangesNothingWithoutALineBeforeIt) {
   const JoinFlags flags = LineOf("server0");
   AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
                          &log_);
-  const absl::Status refused = Join(flags);
-  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("stop it first"));
+  EXPECT_THAT(Join(flags),
+              Fails(absl::StatusCode::kUnavailable, HasText("stop it first")));
   EXPECT_FALSE(std::filesystem::exists(FilesOf(flags).certificate));
 }
 
@@ -269,7 +269,7 @@ TEST_F(HerdTest, DaemonRenewsACertificatePastHalfOfItsLife) {
   ExpectRenewed(joined, before);
 }
 
-// Over TLS as it is, with a certificate that has really ended.
+// Over real TLS, with a certificate that has expired by the real clock.
 TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
   const TlsFiles files = FilesOf(joined);
@@ -282,7 +282,7 @@ TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
     }
     RawCall call(channel, row, RequestOf(row, false)->SerializeAsString());
     const grpc::Status refused = call.End();
-    // The one call that it may make has no request in it.
+    // The one call that it may make has an empty request here.
     const grpc::StatusCode code =
         row.caller == Caller::kEndedHost ? grpc::StatusCode::INVALID_ARGUMENT
         : row.caller == Caller::kHost    ? grpc::StatusCode::UNAUTHENTICATED
@@ -294,15 +294,14 @@ TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   reset.set_name("server0");
   ResetHostResponse done;
   ASSERT_TRUE(Admin()->ResetHost(NewContext().get(), reset, &done).ok());
-  // Now neither TLS nor the service behind it knows it.
-  const absl::Status late = RenewIfEnded(files, joined.controller, absl::Now());
-  EXPECT_TRUE(absl::IsUnavailable(late)) << late;
-  EXPECT_THAT(std::string(late.message()),
-              HasSubstr("clusterctl certificates reset"));
+  // Now neither TLS nor the service behind it accepts the certificate.
+  EXPECT_THAT(RenewIfEnded(files, joined.controller, absl::Now()),
+              Fails(absl::StatusCode::kUnavailable,
+                    HasText("clusterctl certificates reset")));
 }
 
-// A key with the public half of the certificate's and another private half, as
-// an attacker without the host's key can make it.
+// A key with the certificate's public half and another private half, which an
+// attacker can make without the host's key.
 std::string KeyWithPublicHalfOf(const std::string& key_pem) {
   const auto read = [](const std::string& pem) {
     const Owned<BIO> text(
@@ -358,14 +357,14 @@ void SendAgain(const std::string& address, const std::string& bytes) {
   close(fd);
 }
 
-// The request lacks a nonce: it counts that TLS has verified the key.
+// The request has no nonce: TLS itself verifies the key.
 TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
   const TlsFiles files = FilesOf(joined);
   const TlsPem pem = TestCertificates::Pem(files);
   TcpProxy wire(PortOf(controller_.address()));
   const auto renewed = AskToRenewLate(wire.address(), "test", pem).value();
-  // The bytes of the wire, and the message that was in them.
+  // Replays the bytes of the wire, and then the message in them.
   SendAgain(controller_.address(), wire.Heard());
   RenewLateRequest captured;
   captured.set_signing_request(*MakeSigningRequest(pem.key));
@@ -397,7 +396,7 @@ TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   EXPECT_EQ(again.certificate_pem(), renewed.certificate_pem());
 }
 
-// More of them than the controller writes down at a time.
+// More names than the controller writes at a time.
 TEST_F(HerdTest, AllNamesSeenByHandInOneBatchNeedAnApproval) {
   constexpr int kByHand = 120;
   {
@@ -440,7 +439,7 @@ TEST_F(HerdTest, DaemonRenewsACertificateThatHasEndedBeforeItAttaches) {
   EXPECT_FALSE(ReadTlsFiles(FilesOf(joined)).ok());
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(DaemonFlags(joined), machine.get(), &process_signals);
-  ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
+  ASSERT_TRUE(daemon.log().WaitFor("attached to"));
   EXPECT_TRUE(daemon.Terminate().ok());
   ExpectRenewed(joined, before);
 }

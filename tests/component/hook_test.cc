@@ -1,5 +1,5 @@
-// A hook of a scheduler on its host: the daemon's socket, its stream, and a
-// controller that a test plays.
+// A scheduler's hook on its host: the daemon's socket, its stream, and a
+// simulated controller.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -21,21 +21,20 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::Contains, ::testing::HasSubstr, ::testing::StartsWith;
 
-// Before any thread of the process, as in daemon_test.cc.
+// Created before any thread of the process, as in daemon_test.cc.
 BlockedSignals process_signals;
 
 // Answers every question about a job, and none about a drain.
 class JudgingHub final : public AgentHub::Service {
  public:
-  // It judges at the time of `clock`, which must outlive it.
+  // Verdicts have the time of `clock`, which must outlive it.
   JudgingHub(const TlsFiles& identity, Clock* clock)
       : key_(TestCertificates::Text(identity.key)),
         certificate_(TestCertificates::Text(identity.certificate)),
@@ -72,18 +71,13 @@ class JudgingHub final : public AgentHub::Service {
   }
   HubMessage AnswerTo(const JobQuestion& question) {
     ++asked;
-    JobVerdict verdict;
-    verdict.set_cluster("test");
-    verdict.set_run_id("ab12");
+    auto verdict = FromText<JobVerdict>(
+        "cluster: 'test' run_id: 'ab12' verdict: PASS "
+        "hosts {host: 'server0' state: PASS address: '10.0.0.1'}");
     JobSpec job;
     EXPECT_TRUE(job.ParseFromString(question.job()));
     verdict.set_job_digest(JobDigest(job));
     verdict.set_judged_at_ms(absl::ToUnixMillis(clock_->Now()));
-    verdict.set_verdict(PASS);
-    JobVerdict::Host* const host = verdict.add_hosts();
-    host->set_host("server0");
-    host->set_state(PASS);
-    host->set_address("10.0.0.1");
     HubMessage message;
     JobAnswer& answer = *message.mutable_job_answer();
     answer.set_question_id(question.question_id());
@@ -133,12 +127,11 @@ class HookTest : public testing::Test {
     server_ = builder.BuildAndStart();
     flags_ =
         FlagsFor(&certificates_, "server0", absl::StrCat("127.0.0.1:", port));
-    // The certificates are of now.
+    // The certificates are valid from now.
     machine_->clock.Advance(absl::Now() - machine_->clock.Now());
     daemon_ =
         std::make_unique<TestDaemon>(flags_, machine_.get(), &process_signals);
-    EXPECT_TRUE(daemon_->log().WaitFor("attached to"))
-        << daemon_->log().Lines();
+    EXPECT_TRUE(daemon_->log().WaitFor("attached to"));
   }
   void TearDown() override {
     EXPECT_TRUE(daemon_->Terminate().ok());
@@ -201,7 +194,7 @@ TEST_F(HookTest, RefusesWithoutAJobOnAHostInMaintenanceAlsoOnceItIsAlone) {
   plain.set_kind(HOOK_PLAIN);
   for (const bool is_away : {false, true}) {
     hub_.hangs_up = is_away;
-    if (is_away) Ask(flags_.socket, Prolog("slurm:2.0"));  // Is hung up on.
+    if (is_away) Ask(flags_.socket, Prolog("slurm:2.0"));  // Breaks the stream.
     const HookAnswer answer = Ask(flags_.socket, plain);
     EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
     EXPECT_THAT(answer.reason(),

@@ -26,7 +26,7 @@ grpc::Status ListAs(TestController* controller, const TlsFiles& files) {
                                                 &response);
 }
 
-// Dials without checking the files beforehand.
+// Connects without checking the files first.
 absl::Status AttachAs(const TestController& controller, const TlsPem& pem,
                       const std::string& cluster = "test") {
   DialOptions dial;
@@ -92,7 +92,7 @@ TEST(IdentityTest, HostMayNotAsk) {
   EXPECT_EQ(check->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
-// A long list of wrong names takes time that a stranger may not have.
+// Looking up many wrong names takes time that strangers must not use.
 TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
   RunningController controller(1);
   CheckRequest request;
@@ -111,7 +111,7 @@ TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
             grpc::StatusCode::NOT_FOUND);
 }
 
-// The host's log while it is not attached.
+// The log of a host that cannot attach with these files.
 std::string WhyNotAttached(const TestController& controller,
                            const TlsFiles& files) {
   MemoryObserver observer{HostFacts()};
@@ -127,17 +127,15 @@ std::string WhyNotAttached(const TestController& controller,
 TEST(IdentityTest, HandshakeThatFailsIsLoggedWithThePeersAddress) {
   RunningController controller(1);
   TestCertificates stranger;
-  // Another's certificate, then another's CA.
+  // First only the certificate is foreign, then also the CA.
   TlsPem pem = Pem(stranger.Host("server0"));
   pem.ca = Pem(controller.certificates.Host("server0")).ca;
   EXPECT_FALSE(AttachAs(controller, pem).ok());
   EXPECT_TRUE(controller.log().WaitFor(
-      "failed: its certificate is not signed by the CA that we read"))
-      << controller.log().Lines();
+      "failed: its certificate is not signed by the CA that we read"));
   EXPECT_FALSE(AttachAs(controller, Pem(stranger.Host("server0"))).ok());
   EXPECT_TRUE(controller.log().WaitFor(
-      "failed: it closed the connection in the middle; it may not trust"))
-      << controller.log().Lines();
+      "failed: it closed the connection in the middle; it may not trust"));
   const std::string lines = controller.log().Lines();
   EXPECT_THAT(lines, ContainsRegex("<4>TLS handshake with "
                                    "ipv4:127\\.0\\.0\\.1:[0-9]+ failed: its "));
@@ -164,7 +162,7 @@ TEST(IdentityTest, ForeignCaOnAHostReadsAsThat) {
               AllOf(HasSubstr(not_ours), HasSubstr(one_of_another)));
   EXPECT_THAT(WhyNotAttached(controller, foreign),
               AllOf(HasSubstr(not_ours), Not(HasSubstr("did not sign"))));
-  // It trusts the controller, which does not trust it: "Socket closed" was all.
+  // Only the host trusts the other side: gRPC just says "Socket closed".
   mixed = foreign;
   mixed.ca = controller.certificates.Host("server0").ca;
   EXPECT_THAT(
@@ -205,12 +203,11 @@ TEST(IdentityTest, CertificateWithTwoIdentitiesIsRefused) {
   const TlsFiles two = controller.certificates.Issue(
       "two", {"spiffe://test/host/server0", "spiffe://test/host/server1"});
   const TlsPem valid = Pem(controller.certificates.Host("server0"));
-  const absl::Status status =
+  EXPECT_THAT(
       AttachAs(controller,
                TlsPem{valid.ca, controller.certificates.Text(two.certificate),
-                      controller.certificates.Text(two.key)});
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("2 URI names"));
+                      controller.certificates.Text(two.key)}),
+      Fails(absl::StatusCode::kUnauthenticated, HasText("2 URI names")));
 }
 
 TEST(IdentityTest, ConnectionWithoutTlsIsRefused) {

@@ -1,5 +1,5 @@
-// Checks of jobs. Hosts ask over their streams about a job that is to start on
-// them: all at once, late, or wrongly. Users ask the same. The brake.
+// Checks of jobs. Hosts ask over their streams about a job that starts on them:
+// all at once, late, or wrongly. Users ask, too. Also the brake.
 #include <map>
 #include <memory>
 #include <set>
@@ -50,7 +50,7 @@ class JobHost {
 
   const std::string& name() const { return facts_.host(); }
 
-  // Facts are held back until Release.
+  // Holds back facts until Release.
   void Hold() {
     absl::MutexLock lock(&mutex_);
     holding_ = true;
@@ -176,7 +176,7 @@ class JobTest : public testing::Test {
     }
   }
 
-  // A job of the hosts from `first` up to `end`.
+  // A job on the hosts from `first` to before `end`.
   JobSpec Job(const std::string& id, size_t first, size_t end) {
     JobSpec job;
     job.set_id(id);
@@ -186,7 +186,7 @@ class JobTest : public testing::Test {
     return job;
   }
 
-  // The content of the answer, if its signature is the controller's.
+  // The verdict in the answer; fails the test unless the controller signed it.
   JobVerdict Verdict(const JobAnswer& answer) {
     EXPECT_TRUE(answer.has_verdict()) << answer.ShortDebugString();
     const SignedVerdict& given = answer.verdict();
@@ -223,7 +223,7 @@ class JobTest : public testing::Test {
 constexpr uint32_t kHourMs = 3600'000;
 
 TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
-  clock_.SetPatient(true);  // Each is waited for to ask.
+  clock_.SetPatient(true);  // The run waits for each to ask.
   Start(64);
   const JobSpec job = Job("slurm:1.0", 0, 64);
   std::vector<uint64_t> questions;
@@ -265,13 +265,13 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
   const uint64_t first = hosts_[0]->Ask(job);
   hosts_[0]->WaitObserved(1);
   const uint64_t second = hosts_[1]->Ask(job);
-  // Messages of one stream are read in turn: this one is behind the question.
+  // Messages of a stream are read in order, so the question has been read.
   EXPECT_TRUE(hosts_[1]->MayFail("link").may());
   hosts_[0]->Release();
   const std::string run = Verdict(hosts_[0]->Answer(first)).run_id();
   EXPECT_EQ(Verdict(hosts_[1]->Answer(second)).run_id(), run);
-  // A young enough verdict is reused; otherwise a new one is made, also when it
-  // starts again.
+  // A young enough verdict is reused. Otherwise, and for a new job step, a new
+  // one is made.
   EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 1);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
@@ -288,13 +288,13 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   const JobSpec job = Job("slurm:7.0", 0, 2);
   hosts_[0]->Hold();
   const uint64_t question = hosts_[0]->Ask(job);
-  // Both know the job, so that a late user may join, too.
+  // Both hosts know the job, so that a late user may join.
   hosts_[1]->Ask(job);
   hosts_[0]->WaitObserved(1);
   hosts_[1]->WaitObserved(1);
   Report report;
   absl::Status status;
-  // Comes while the run asks, or just after it.
+  // The user asks during the run, or just after it.
   std::thread user([&] { status = Check(job, &report, kHourMs); });
   hosts_[0]->Release();
   user.join();
@@ -305,7 +305,7 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   Report kept;
   ASSERT_TRUE(Check(job, &kept, kHourMs).ok());
   EXPECT_EQ(kept.run_id(), report.run_id());
-  // Other rules make another question, which hosts do not learn about.
+  // Other rules make another question, whose result hosts do not get.
   CheckRequest request;
   *request.mutable_job() = job;
   request.set_max_age_ms(kHourMs);
@@ -339,7 +339,7 @@ TEST_F(JobTest, RoleHookGetsTheFailuresAndNoMore) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   Report whole;
   ASSERT_TRUE(controller_->Check(request, &whole).ok());
-  // The same report, cut: a prolog refuses the job for it, too.
+  // The same report, shortened: a prolog refuses the job for it, too.
   EXPECT_EQ(received.run_id(), whole.run_id());
   EXPECT_EQ(received.verdict(), FAIL);
   EXPECT_EQ(received.job_servers(), 2u);
@@ -394,7 +394,7 @@ TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
             HasSubstr("refused: PERMISSION_DENIED: host \\\"server2\\\"")));
 }
 
-// A host that was broken into, over and over.
+// A compromised host asks again and again.
 TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
   clock_.Stop();  // All within a minute.
   Start(4);
@@ -411,7 +411,7 @@ TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
   for (const size_t other : {1, 2, 3}) {
     EXPECT_EQ(hosts_[other]->observed(), 0);
   }
-  // For a job that starts on both of them they get verdicts as ever.
+  // The other hosts still get verdicts about a job that starts on them.
   clock_.SetPatient(true);
   const JobSpec job = Job("slurm:1.0", 1, 3);
   const uint64_t first = hosts_[1]->Ask(job);
@@ -439,7 +439,7 @@ TEST_F(JobTest, InvalidQuestionsAreAnsweredAndFinallyEndTheStream) {
 }
 
 TEST_F(JobTest, ManyJobsAtOnceAreAllServed) {
-  clock_.Stop();  // Waits would not end.
+  clock_.Stop();  // Waits would never end.
   Start(16);
   struct Open {
     JobHost* host;
@@ -453,7 +453,7 @@ TEST_F(JobTest, ManyJobsAtOnceAreAllServed) {
     const JobSpec job = Job(id, first, first + 2);
     open.push_back({hosts_[first].get(), hosts_[first]->Ask(job), id});
   }
-  // A job array: a server each.
+  // A job array with one server per job.
   for (size_t i = 0; i < 200; ++i) {
     const size_t server = i % 16;
     const std::string id = absl::StrCat("slurm:99_", i, ".0");

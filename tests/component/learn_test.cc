@@ -1,5 +1,5 @@
-// A controller without cluster.yaml, from hosts that attach to a file that it
-// takes over.
+// A controller without cluster.yaml, from hosts that attach to a learned file
+// that it loads.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ class LearnTest : public testing::Test {
     }
   }
 
-  // The status of the call, and its answer.
+  // The status of the call; sets its answer.
   absl::Status Learn(const LearnRequest& request, LearnedHosts* learned) {
     const auto context = NewContext();
     const auto client = controller_.Client();
@@ -105,9 +105,8 @@ TEST_F(LearnTest, HostsThatNeverAttachedAreNamedAndThoseThatLeftAreSilent) {
   request.add_hosts("server1");
   request.add_hosts("nobody");
   LearnedHosts learned;
-  const absl::Status unknown = Learn(request, &learned);
-  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(unknown.message()), HasSubstr("nobody"));
+  EXPECT_THAT(Learn(request, &learned),
+              Fails(absl::StatusCode::kInvalidArgument, HasText("nobody")));
   hosts_[1].reset();
   ASSERT_TRUE(
       WaitUntil([this] { return !controller_.Entry("server1").attached(); }));

@@ -1,4 +1,4 @@
-// One user at full effort, and the effect on others: an operator's rollback
+// One user at full load, and the effect on others: an operator's rollback
 // succeeds while a viewer holds all resources that it can get.
 #include <memory>
 #include <string>
@@ -40,7 +40,7 @@ class LimitsTest : public testing::Test {
     return request;
   }
 
-  // The id of an apply on the hosts that answer.
+  // Applies on the hosts that answer; returns the id.
   std::string Applied(Controller::Stub* client) {
     const ClusterPlan plan =
         PlanOver(*client, Of<PlanRequest>({"server0", "server1"})).value();
@@ -79,7 +79,7 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
             ApplyReport::SUCCEEDED);
   const std::string id = Applied(operators.get());
   ASSERT_TRUE(controller_.history().Add(TestCheck(TestId(1), 4 << 20)).ok());
-  // Larger than any window.
+  // Larger than any connection's window.
   ASSERT_TRUE(controller_.history().Add(TestCheck(TestId(2), 32 << 20)).ok());
 
   const TlsFiles viewer = controller_.FilesOf("viewer");
@@ -90,13 +90,13 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
   EXPECT_THAT(full.message(), Tells("msg-hub-queue-full", kAny, kAny,
                                     "spiffe://test/user/viewer"));
-  // The windows of the unread answers are shut: they leave no place.
+  // Unread answers with full windows keep their places.
   EXPECT_EQ(Read(controller_.ClientAs(viewer).get(), TestId(1)).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   ASSERT_TRUE(busy.BeginCalls());
 
   EXPECT_EQ(RollBack(operators.get(), id).outcome(), ApplyReport::SUCCEEDED);
-  // The same for an operator's check, which has its own queue.
+  // So does an operator's check, which has its own places.
   const auto context = NewContext();
   const auto check =
       operators->Check(context.get(), Of<CheckRequest>({"server0"}));
@@ -105,7 +105,7 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   while (check->Read(&event)) judged |= event.has_report();
   EXPECT_TRUE(judged);
   EXPECT_TRUE(check->Finish().ok());
-  // The viewer still holds everything: neither waited for it.
+  // The viewer still holds everything: neither call waited for it.
   EXPECT_TRUE(absl::IsResourceExhausted(busy.HoldAnotherCheck()));
 }
 
@@ -122,7 +122,7 @@ TEST_F(LimitsTest, NobodyEndsARunByAnIdThatItKnows) {
         grpc::StatusCode::PERMISSION_DENIED)
         << role;
   }
-  // Nor by a guessed id: the controller answers that it does not exist.
+  // Neither does a guessed id end a run: the controller does not find it.
   const auto admins = controller_.As("admin");
   abort.set_id("0000000000000000");
   EXPECT_EQ(

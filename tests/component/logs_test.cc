@@ -1,5 +1,5 @@
-// Logs of hosts over real gRPC: roles that may read them, a host's answers, and
-// one event for each host, even if it fails.
+// Logs of hosts over real gRPC: the allowed roles, a host's answers, and one
+// event for each host, even if it fails.
 #include <map>
 #include <memory>
 #include <string>
@@ -77,7 +77,7 @@ class LogsTest : public testing::Test {
                                                 knows_logs, std::move(answer)));
   }
 
-  // The status of the call, and its events by host.
+  // The status of the call; sets its events by host.
   absl::Status Read(Controller::Stub* client, const LogsRequest& request) {
     const auto context = NewContext();
     const auto stream = client->ReadLogs(context.get(), request);

@@ -1,4 +1,4 @@
-// Plans from a client's request to its plan, and the kept copies.
+// Plans from a client's request to its answer, and the kept copies.
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,7 +52,7 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   EXPECT_EQ(progress.back().failed(), 1u);
   EXPECT_EQ(progress.back().pending(), 0u);
 
-  // Kept, and read back as it was sent.
+  // The kept plan is the one that was sent.
   HistoryRecord record;
   GetHistoryRequest request;
   request.set_id(plan.plan_id());
@@ -94,8 +94,7 @@ TEST_F(LimitedHistoryTest, PlanThatDoesNotFitSaysSoAndIsNotApplied) {
   EXPECT_THAT(Rendered(plan).not_kept(), HasSubstr("expected at most 100"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
   EXPECT_TRUE(controller_->log().WaitFor("is not kept: "));
-  const absl::Status refused = Apply(plan);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
+  EXPECT_THAT(Apply(plan), Fails(absl::StatusCode::kAborted));
   EXPECT_TRUE(host_->tasks().empty());
 }
 
@@ -148,7 +147,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
 
 TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   RunningController controller(1);
-  // Larger than any window.
+  // Larger than any connection's window.
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), 32 << 20)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
   GetHistoryRequest request;
@@ -167,7 +166,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
               Tells("msg-hub-too-many-calls-of-user", 4,
                     Worded("hub-calls-records"), "tester"));
   readings.clear();
-  // The controller notices it in its own time.
+  // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();

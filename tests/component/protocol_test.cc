@@ -6,13 +6,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/identity/tls_credentials.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
@@ -34,9 +31,8 @@ TEST(ProtocolTest, SilentHostIsDisconnected) {
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(controller.scheduler.WaitForPending(before + 1));
   controller.scheduler.Advance(absl::Seconds(10));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(end, HasText("no hello in 10s"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kDeadlineExceeded,
+                                HasText("no hello in 10s")));
 }
 
 TEST(ProtocolTest, FirstMessageMustBeTheHello) {
@@ -45,9 +41,8 @@ TEST(ProtocolTest, FirstMessageMustBeTheHello) {
   AgentMessage result;
   result.mutable_result()->set_task_id(1);
   ASSERT_TRUE(host.Send(result));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end, HasText("first message was not a hello"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kInvalidArgument,
+                                HasText("first message was not a hello")));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -65,9 +60,8 @@ TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_protocol_version(99);
   ASSERT_TRUE(host.Send(hello));
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(end, HasText("protocol version 99, expected 2"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kFailedPrecondition,
+                                HasText("protocol version 99, expected 2")));
 }
 
 TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
@@ -98,7 +92,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
       std::string(kMaxMessageBytes + 1, 'a'));
   host.Send(hello);
   EXPECT_EQ(host.End().code(), absl::StatusCode::kResourceExhausted);
-  // The names of a large cluster are within it.
+  // The names of a large cluster are within the limit.
   CheckRequest check;
   for (int i = 0; i < 10000; ++i) {
     check.add_hosts(absl::StrCat(std::string(95, 'n'), i));
@@ -124,7 +118,7 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   context->AddMetadata("x-long", std::string(6000, 'a'));
   EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // gRPC 1.51 may close only the connection that they came over.
+  // gRPC 1.51 may close only the connection with those headers.
   const grpc::Status next = other->ListHosts(NewContext().get(), {}, &response);
   EXPECT_TRUE(next.ok()) << next.error_message();
 }
@@ -135,21 +129,16 @@ TEST(ProtocolTest, FloodOfConnectionsIsRefusedAndCostsNoHost) {
   RunningController controller(1, options);
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
-  const auto credentials =
-      MakeChannelCredentials(controller.certificates.User("eve"), "test")
-          .value();
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const TlsFiles eve = controller.certificates.User("eve");
   std::vector<std::shared_ptr<grpc::Channel>> flood;
   ListHostsResponse response;
   for (int i = 0; i < 200; ++i) {
-    flood.push_back(grpc::CreateCustomChannel(controller.address(), credentials,
-                                              arguments));
-    // Taken or not: where no room is left, idle ones are closed first.
+    flood.push_back(controller.ChannelAs(eve));
+    // The call may fail: at the limit, idle connections are closed first.
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
   }
-  // A client notices in its own time that it was disconnected.
+  // A client may notice later that it was disconnected.
   EXPECT_TRUE(WaitUntil([&flood] {
     const auto open =
         std::count_if(flood.begin(), flood.end(), [](const auto& channel) {
@@ -177,9 +166,8 @@ TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
   result.mutable_result()->mutable_facts();
   for (int i = 0; i < 200 && host.Send(result); ++i) {
   }
-  const absl::Status end = host.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end, HasText("answers to unknown tasks"));
+  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kInvalidArgument,
+                                HasText("answers to unknown tasks")));
 }
 
 TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
@@ -221,8 +209,8 @@ TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsDisconnected) {
       return head.of() == "server0" && head.sequence() == id;
     });
   };
-  // Its window is shut before as many wait as may: those that were sent are
-  // read before more are, and before time passes.
+  // The host's window fills before the send buffer does: sent questions are
+  // read before more are sent, and before time passes.
   uint64_t id = 0;
   EXPECT_TRUE(WaitUntil([&] {
     for (int i = 0; i < 50; ++i) {
@@ -244,7 +232,7 @@ TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
   ASSERT_TRUE(host.Attach());
   AgentMessage progress;
   progress.mutable_progress()->set_task_id(12345);
-  for (int i = 0; i < 2 * kMaxUnaskedAtOnce && host.Send(progress); ++i) {
+  for (int i = 0; i < 2 * kUnasked.at_once && host.Send(progress); ++i) {
   }
   const absl::Status end = host.End();
   EXPECT_EQ(end.code(), absl::StatusCode::kResourceExhausted);

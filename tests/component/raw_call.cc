@@ -100,7 +100,7 @@ std::shared_ptr<grpc::Channel> TlsSessions::Connect(
   arguments.SetPointerWithVtable(session.key, session.value.pointer.p,
                                  session.value.pointer.vtable);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Sessions are kept by the name that is asked for.
+  // Sessions are kept by the requested server name.
   arguments.SetSslTargetNameOverride("controller.test");
   return grpc::CreateCustomChannel(
       address, MakeChannelCredentialsFromPem(pem_, "test"), arguments);

@@ -1,5 +1,5 @@
-// Calls by their rows in the table of roles: tests try common properties with
-// every call, including new ones.
+// Calls by their rows in the table of roles, so that tests try every call,
+// including new ones.
 #ifndef TESTS_COMPONENT_RAW_CALL_H_
 #define TESTS_COMPONENT_RAW_CALL_H_
 
@@ -32,7 +32,7 @@ class RawCall {
 
   // False when the call has ended.
   bool Read();
-  // Reads on to the end. Once.
+  // Reads to the end. Call it once.
   grpc::Status End();
   const grpc::ClientContext& context() const { return *context_; }
 
@@ -46,8 +46,8 @@ class RawCall {
   bool ended_ = false;
 };
 
-// Connections of one client that keep TLS sessions and resume them, as any
-// client may.
+// Connections of one client that keep and resume TLS sessions, as any client
+// may.
 class TlsSessions {
  public:
   explicit TlsSessions(TlsPem pem);
@@ -55,7 +55,7 @@ class TlsSessions {
   TlsSessions(const TlsSessions&) = delete;
   TlsSessions& operator=(const TlsSessions&) = delete;
 
-  // A new one.
+  // Opens a new connection.
   std::shared_ptr<grpc::Channel> Connect(const std::string& address) const;
   // True if the call's connection had resumed an earlier session.
   static bool Resumed(const grpc::ClientContext& context);

@@ -1,5 +1,5 @@
-// Clients that were admitted and then refused, from the table of roles. Tests
-// try every call, over a full handshake and a resumed TLS session, and every
+// Clients that were admitted and are then refused. Tests try every call in the
+// table of roles, over a full handshake and a resumed TLS session, and every
 // open stream.
 #include <atomic>
 #include <memory>
@@ -64,7 +64,7 @@ bool Holds(Way way, const CallRole& row) {
   return way != Way::kExpired || row.caller != Caller::kEndedHost;
 }
 
-// All calls that certificates make, or those that stream to the caller.
+// All calls of callers with certificates, or only those that stream to them.
 std::vector<Called> Calls(bool only_streams) {
   std::vector<Called> calls;
   for (const CallRole& row : AllCallRoles()) {
@@ -115,8 +115,8 @@ class RefusedIdentityTest : public testing::Test {
     return IsOfHosts(row) ? host_ : user_;
   }
 
-  // Refuses both callers from now on; open streams at the latest with the next
-  // sweep, which is done.
+  // Refuses both callers from now on, and runs the sweep that ends open
+  // streams.
   void Refuse(Way way) {
     if (way == Way::kLocked) {
       for (const char* identity : {"user/eve", "host/server2"}) {
@@ -146,7 +146,7 @@ class RefusedIdentityTest : public testing::Test {
         PlanOver(*controller_.Client(Role::kOperator), plan).value());
   }
 
-  // The id of an apply that has been made.
+  // Applies a plan; returns the id.
   std::string Applied() {
     const auto client = controller_.Client(Role::kOperator);
     const auto context = NewContext();
@@ -219,7 +219,7 @@ TEST_P(RefusedCallTest, IsRefusedWhetherItsSessionIsNewOrResumed) {
           (resumed ? kept : fresh).Connect(controller_.address()), *call.row,
           RequestOf(*call.row, call.with_field)->SerializeAsString());
       const grpc::Status status = refused.End();
-      // It asks a controller without a CA.
+      // The controller has no CA.
       EXPECT_EQ(status.error_code(),
                 Holds(GetParam(), *call.row)
                     ? CodeOf(GetParam())
@@ -293,7 +293,7 @@ class HangingDiskTest : public testing::Test {
   }
 
   TestCertificates certificates_;
-  // The timer of the answer is this clock's.
+  // Runs the timer of the answer.
   ManualScheduler clock_;
   ManualScheduler sweeps_;
   IdentityGateOptions options_;
@@ -365,8 +365,7 @@ TEST_F(HangingDiskTest, ListsAreReadAgainAndAgain) {
   sweeps_.Advance(IdentityGate::kSweepInterval);
   ASSERT_TRUE(controller_.log().WaitFor("with 1 certificates"));
   EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
-  // The age of that list waits for the disk; the next list is read all the
-  // same.
+  // The age of that list waits for the disk; the next list is read anyway.
   ASSERT_TRUE(disk.WaitForWaiting(1));
   revoke({eve, mallory}, 3);
   sweeps_.Advance(IdentityGate::kSweepInterval);

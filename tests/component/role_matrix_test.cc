@@ -1,5 +1,5 @@
-// Certificates x calls: the table of roles generates which certificate may call
-// which method, over full handshakes with the real server.
+// Certificates x calls: tests every certificate with every method of the table
+// of roles, over full handshakes with the real server.
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,11 +33,11 @@ struct Knocker {
   std::string label;
   // Its identity, if it is admitted at all.
   std::optional<SpiffeId> id;
-  // The status that refuses every call, unless it is admitted.
+  // The status of every call, unless it is admitted.
   Code refused = Code::OK;
   TlsPem pem;  // Without a certificate: shows none.
-  // For an expired certificate that gets through TLS: the status of the one
-  // call for expired hosts.
+  // For an expired certificate that TLS accepts: the status of the one call for
+  // expired hosts.
   std::optional<Code> refused_late = std::nullopt;
 };
 
@@ -74,7 +74,7 @@ class RoleMatrixTest : public testing::Test {
   void AddRefused(std::string label, Code code, TlsPem pem) {
     all_.push_back({std::move(label), std::nullopt, code, std::move(pem)});
   }
-  // TLS lets it through, although it has ended.
+  // An expired certificate that TLS accepts.
   void AddEnded(std::string label, Code refused_late, const std::string& uri) {
     AddRefused(std::move(label), Code::UNAUTHENTICATED, Issue(uri, kEnded));
     all_.back().id = *ParseSpiffeId(uri);
@@ -103,7 +103,7 @@ class RoleMatrixTest : public testing::Test {
                Issue("spiffe://test/host/server1"));
     const TlsPem revoked = Issue(admin);
     AddRefused("revoked admin", Code::PERMISSION_DENIED, revoked);
-    // TLS itself refuses these at a full handshake.
+    // TLS itself refuses these in a full handshake.
     AddRefused("expired admin", Code::UNAVAILABLE, Issue(admin, kEnded));
     AddRefused("expired host", Code::UNAVAILABLE,
                Issue("spiffe://test/host/server0", kEnded));

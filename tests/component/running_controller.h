@@ -1,4 +1,4 @@
-// A controller that runs, with certificates and a clock of its own.
+// A running controller with its own certificates and clock.
 #ifndef TESTS_COMPONENT_RUNNING_CONTROLLER_H_
 #define TESTS_COMPONENT_RUNNING_CONTROLLER_H_
 
@@ -29,7 +29,7 @@ class OwningController : public CertificatesAndClock<Clock>,
     Start();
   }
 
-  // Of a host with a good certificate.
+  // Options of a host with a good certificate.
   TestHost::Options HostAt(const std::string& name) {
     TestHost::Options options;
     options.controller = address();

@@ -1,5 +1,5 @@
 // A host inside the test that answers tasks by script, over the real protocol:
-// facts, and how its applies and rollbacks end. Changes no machine.
+// facts, and ends of applies and rollbacks. Changes no machine.
 #ifndef TESTS_COMPONENT_SCRIPTED_HOST_H_
 #define TESTS_COMPONENT_SCRIPTED_HOST_H_
 
@@ -35,27 +35,27 @@ class ScriptedHost {
     TlsFiles tls;
     HostFacts facts;
     Way way = Way::kSucceeds;
-    // Its report after it has attached; empty: nothing.
+    // Its report after it has attached; empty: none.
     std::vector<ApplyResult> past;
-    // Reports that this is all, and that it has no journal.
+    // Also reports that this is all, and that it has no journal.
     bool knows_all = false;
   };
 
-  // Attached when it returns.
+  // Returns when the host is attached.
   explicit ScriptedHost(const Options& options);
   ~ScriptedHost();
   ScriptedHost(const ScriptedHost&) = delete;
   ScriptedHost& operator=(const ScriptedHost&) = delete;
 
-  // Blocks until so many applies and rollbacks have come; false on a timeout.
+  // Blocks until this many applies and rollbacks came; false on a timeout.
   bool WaitForTasks(size_t count);
   std::vector<Task> tasks();
-  // The answer to the newest task of a silent host.
+  // Answers the newest task of a silent host.
   void Finish(ApplyResult::Outcome outcome);
 
  private:
   void Run();
-  // False: the stream is to be broken.
+  // False: break the stream.
   bool Answer(const Task& task);
   void AnswerChange(const Task& task, ApplyResult::Outcome outcome,
                     bool no_journal = false);

@@ -40,13 +40,12 @@ using ::testing::IsEmpty;
 
 constexpr char kTool[] = "tests/sim/hccn_tool";
 constexpr char kSpec[] = "config/examples/two-servers.yaml";
-// The fake tool's own, and clusterd's.
+// Files of the fake tool and of clusterd.
 constexpr const char* kNotTheMachine[] = {
     "/var/lib/clusterd", "/var/lib/hccn_sim", "/var/log/hccn_tool"};
 
-// The machine's own clock, with short waits. The pauses between two questions
-// do not matter here, and after a change of a detect address every observation
-// takes one of a second.
+// The machine's own clock with short waits. Pauses between two queries do not
+// matter here, and one of a second follows each change of a detect address.
 class ImpatientClock final : public Clock {
  public:
   absl::Time Now() override { return clock_.Now(); }
@@ -67,7 +66,7 @@ class SimulatedApplyTest : public testing::Test {
         LoadSpec(kSpec, std::string(std::istreambuf_iterator<char>(file), {}));
     ASSERT_TRUE(spec.ok()) << spec.status();
     spec_ = *spec;
-    // Only commands that hang are late, also on a slow machine.
+    // Even on a slow machine only commands that hang are late.
     spec_.mutable_deadlines()->set_command_ms(300'000);
     spec_.mutable_deadlines()->set_host_ms(1'800'000);
     sim::SimulatedHostOptions options;
@@ -75,8 +74,7 @@ class SimulatedApplyTest : public testing::Test {
     options.tool = std::filesystem::absolute(kTool);
     options.host = "server0";
     options.faults = faults;
-    const absl::Status made = sim::CreateSimulatedHost(spec_, options);
-    ASSERT_TRUE(made.ok()) << made;
+    ASSERT_EQ(sim::CreateSimulatedHost(spec_, options), absl::OkStatus());
     std::filesystem::create_directories(root_ + "/var/lib/clusterd");
     const HostPaths paths{root_};
     observer_ = std::make_unique<MachineObserver>(paths, &runner_, &clock_);
@@ -167,8 +165,8 @@ class SimulatedApplyTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  // The whole way: one plan without a block, applied, then an empty plan, and
-  // back to the first state. Returns that plan.
+  // Expects a plan without a block, applies it, expects an empty plan, and
+  // rolls back to the first state. Returns the plan.
   HostPlan ApplyAndRollBack() {
     HostPlan plan = Plan();
     EXPECT_THAT(plan.blocked(), IsEmpty()) << plan.ShortDebugString();
@@ -273,7 +271,7 @@ TEST_F(SimulatedApplyTest, StoresALiveGatewayThatTheSpecDoesNotName) {
             "device 3: hccn.conf gateway none -> 192.168.103.254");
 }
 
-// Every device gets a gateway in a subnet of its own, as rails have it.
+// Every device gets a gateway in its own subnet, as with rails.
 TEST_F(SimulatedApplyTest, SetsOneGatewayPerFourOfAnA1ServerAndNoMore) {
   Make({});
   for (DeviceSpec& device : *spec_.mutable_servers(0)->mutable_devices()) {
@@ -322,7 +320,7 @@ TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
     EXPECT_THAT(SettingText(plan.steps(0).from()), HasSubstr(kind));
   }
   EXPECT_EQ(plan.steps(1).target().device(), 3u);
-  // Routes of the device alone, which it says of every change.
+  // Every change warns about the device's own routes.
   EXPECT_EQ(plan.steps(1).consequences_size(), 1);
 }
 

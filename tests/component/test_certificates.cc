@@ -60,8 +60,8 @@ TlsFiles TestCertificates::Host(const std::string& name) {
 }
 
 TlsFiles TestCertificates::User(const std::string& name, Role role) {
-  // Once each: clients of one user start side by side, and must not read a key
-  // of one issue with the certificate of another.
+  // Issues each once: clients of one user start in parallel, and must not mix a
+  // key of one issue with a certificate of another.
   absl::MutexLock lock(&mutex_);
   SpiffeId id;
   id.cluster = cluster_;

@@ -15,7 +15,7 @@
 
 namespace clusterd {
 
-// Safe for concurrent use but for Issue under one label.
+// Safe for concurrent use, except for Issue with one label.
 class TestCertificates {
  public:
   explicit TestCertificates(std::string cluster = "test");
@@ -31,7 +31,7 @@ class TestCertificates {
   TlsFiles Host(const std::string& name);
   TlsFiles User(const std::string& name, Role role = Role::kViewer);
   // Any other certificate of this authority, in files named after `label`.
-  // Issued again under one label, it replaces the files, one rename each.
+  // Another issue with that label replaces each file by a rename.
   TlsFiles Issue(const std::string& label,
                  const std::vector<std::string>& uri_names,
                  const IssueOptions& options = {});
@@ -41,7 +41,7 @@ class TestCertificates {
 
   // The content of one of the files.
   static std::string Text(const std::string& path);
-  // All of them, also if they are not valid now.
+  // The contents of all files, even if they are not valid now.
   static TlsPem Pem(const TlsFiles& files) {
     return {Text(files.ca), Text(files.certificate), Text(files.key)};
   }

@@ -10,8 +10,6 @@
 #include "config/spec/spec_loader.h"
 #include "config/words/message.h"
 #include "grpcpp/create_channel.h"
-#include "grpcpp/support/channel_arguments.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
@@ -19,7 +17,7 @@
 namespace clusterd {
 namespace {
 
-// The cluster's deadlines pass only by a test's own clock.
+// These deadlines pass only by a test's own clock.
 ClusterSpec PatientSpec(int servers) {
   ClusterSpec spec = MakeSpec("atlas-training", "", servers);
   spec.mutable_deadlines()->set_host_ms(1'800'000);
@@ -109,14 +107,12 @@ std::unique_ptr<Controller::Stub> TestController::Client(Role role) {
   return ClientAs(certificates_->User("tester", role));
 }
 
-std::unique_ptr<Controller::Stub> TestController::ClientAs(
-    const TlsFiles& files) {
+std::shared_ptr<grpc::Channel> TestController::ChannelAs(
+    const TlsFiles& files, grpc::ChannelArguments arguments) {
   const auto credentials = MakeChannelCredentials(files, "test");
   EXPECT_TRUE(credentials.ok()) << credentials.status();
-  grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return Controller::NewStub(
-      grpc::CreateCustomChannel(address(), *credentials, arguments));
+  return grpc::CreateCustomChannel(address(), *credentials, arguments);
 }
 
 std::string EnrolmentProcess() {
@@ -140,29 +136,6 @@ std::unique_ptr<grpc::ClientContext> NewStreamContext() {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(absl::ToChronoTime(absl::Now() + 5 * kPatience));
   return context;
-}
-
-UnreadRecord::UnreadRecord(Controller::Stub* client, const std::string& id)
-    : context_(NewContext()) {
-  GetHistoryRequest request;
-  request.set_id(id);
-  reader_ = client->AsyncGetHistory(context_.get(), request, &queue_);
-  reader_->ReadInitialMetadata(this);
-  WaitForOne();
-}
-
-UnreadRecord::~UnreadRecord() {
-  context_->TryCancel();
-  HistoryRecord record;
-  grpc::Status status;
-  reader_->Finish(&record, &status, this);
-  WaitForOne();
-}
-
-void UnreadRecord::WaitForOne() {
-  void* tag = nullptr;
-  bool ok = false;
-  EXPECT_TRUE(queue_.Next(&tag, &ok));
 }
 
 TlsFiles TestController::FilesOf(const std::string& role) {

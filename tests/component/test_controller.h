@@ -17,6 +17,8 @@
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
+#include "grpcpp/support/channel_arguments.h"
+#include "gtest/gtest.h"
 #include "proto/controller.grpc.pb.h"
 #include "proto/spec.pb.h"
 #include "tests/component/test_certificates.h"
@@ -27,15 +29,15 @@
 
 namespace clusterd {
 
-// Options of a controller that hosts may join, with such an intermediate CA.
+// Options of a controller that hosts may join, with an intermediate CA.
 ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
                                        const IssueOptions& intermediate = {});
 
 class TestController {
  public:
   // A spec named "test" with `servers` hosts server0, server1, …, which have
-  // more time to answer than any test takes; without any it learns. `scheduler`
-  // and `certificates` must outlive the controller.
+  // more time to answer than any test takes. With 0 it learns. `scheduler` and
+  // `certificates` must outlive the controller.
   TestController(TestCertificates* certificates, int servers,
                  Scheduler* scheduler,
                  const ControllerServerOptions& options = {},
@@ -68,21 +70,26 @@ class TestController {
   // Kept in memory; its content outlives Stop.
   HistoryStore& history() { return *history_; }
   WorkerPool& pool() { return pool_; }
-  // For the controller that runs, or ran last.
+  // The file of the controller that runs, or ran last.
   const std::string& audit_path() const { return audit_path_; }
   // Writes all refusals so far to the file.
   void SettleAudit() { audit_->Settle(); }
 
   // A new connection of the user "tester".
   std::unique_ptr<Controller::Stub> Client(Role role = Role::kViewer);
-  std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files);
+  std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files) {
+    return Controller::NewStub(ChannelAs(files));
+  }
+  // A new connection with these files and options.
+  std::shared_ptr<grpc::Channel> ChannelAs(
+      const TlsFiles& files, grpc::ChannelArguments arguments = {});
   // The user whose name is its role.
   TlsFiles FilesOf(const std::string& role);
   std::unique_ptr<Controller::Stub> As(const std::string& role) {
     return ClientAs(FilesOf(role));
   }
 
-  // One call each, over a connection of its own, with a deadline.
+  // Each makes one call over a new connection, with a deadline.
   ListHostsResponse ListHosts();
   HostEntry Entry(const std::string& host);
   // Runs a check to its end; `events`, if given, takes all progress.
@@ -99,7 +106,7 @@ class TestController {
   WorkerPool pool_{2, 64, 1};
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
-  // A separate one: `scheduler` may stand still, and tests count its timers.
+  // Separate, since `scheduler` may stand still and tests count its timers.
   ThreadScheduler gate_scheduler_;
   std::unique_ptr<IdentityGate> gate_;
   std::unique_ptr<AuditLog> audit_;
@@ -107,13 +114,12 @@ class TestController {
   const HeldPort port_;
 };
 
-// The plan of a call that is read to its end; its progress is added to
-// `progress`.
+// Reads a call to its end; returns the plan and adds to `progress`.
 absl::StatusOr<ClusterPlan> PlanOver(
     Controller::Stub& client, const PlanRequest& request = {},
     std::vector<CheckProgress>* progress = nullptr);
 ApplyPlanRequest ApplyOf(const ClusterPlan& plan);
-// The report of an apply or a rollback that is read to its end.
+// Reads an apply or a rollback to its end; returns the report.
 absl::StatusOr<ApplyReport> ReportOf(grpc::ClientReader<ApplyEvent>& stream);
 absl::StatusOr<ApplyReport> ApplyOver(Controller::Stub& client,
                                       const ClusterPlan& plan);
@@ -126,24 +132,50 @@ inline int PortOf(const std::string& address) {
 // The process that serves the enrolment port: this process's one child.
 std::string EnrolmentProcess();
 
-// A context that gives up after a time that no call should take.
+// A context with a deadline that no call should reach.
 std::unique_ptr<grpc::ClientContext> NewContext();
-// The same for a stream that is open while others are waited for.
+// The same for a stream that stays open while the test waits for others.
 std::unique_ptr<grpc::ClientContext> NewStreamContext();
 
-// A history entry on its way that is not read: bytes beyond the connection's
-// window stay at the controller.
-class UnreadRecord {
+// An answer that is sent but not read: bytes beyond the connection's window
+// stay in the controller.
+template <typename Answer>
+class Unread {
  public:
-  UnreadRecord(Controller::Stub* client, const std::string& id);
-  ~UnreadRecord();
+  // `begin` begins the call.
+  template <typename Begin>
+  explicit Unread(const Begin& begin)
+      : context_(NewContext()), reader_(begin(context_.get(), &queue_)) {
+    reader_->ReadInitialMetadata(this);
+    WaitForOne();
+  }
+  ~Unread() {
+    context_->TryCancel();
+    Answer answer;
+    grpc::Status status;
+    reader_->Finish(&answer, &status, this);
+    WaitForOne();
+  }
 
  private:
-  void WaitForOne();
+  void WaitForOne() {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+  }
 
   grpc::CompletionQueue queue_;
   const std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
+  const std::unique_ptr<grpc::ClientAsyncResponseReader<Answer>> reader_;
+};
+
+struct UnreadRecord : Unread<HistoryRecord> {
+  UnreadRecord(Controller::Stub* client, const std::string& id)
+      : Unread([&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+          GetHistoryRequest request;
+          request.set_id(id);
+          return client->AsyncGetHistory(context, request, queue);
+        }) {}
 };
 
 // The report's result of one rule; fails the test if it is missing.

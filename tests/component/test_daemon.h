@@ -1,4 +1,4 @@
-// clusterd as a service in a thread of the test, on a machine from memory.
+// clusterd as a service in a thread of the test, on a machine in memory.
 #ifndef TESTS_COMPONENT_TEST_DAEMON_H_
 #define TESTS_COMPONENT_TEST_DAEMON_H_
 
@@ -16,8 +16,8 @@
 
 namespace clusterd {
 
-// Attaches `host` of cluster "test"; the folder of the certificates is its
-// root, and holds its socket.
+// Flags of `host` in cluster "test"; its root is the folder of certificates,
+// which also has its socket.
 AgentFlags FlagsFor(TestCertificates* certificates, const std::string& host,
                     const std::string& controller);
 
@@ -36,9 +36,9 @@ class TestDaemon {
   // Ends it as Terminate does.
   ~TestDaemon();
 
-  // Sends the SIGTERM and does not wait.
+  // Sends SIGTERM without waiting.
   void BeginTerminate();
-  // Waits for its end, after a SIGTERM if there was none.
+  // Sends SIGTERM unless it was sent, and waits for the end.
   absl::Status Terminate();
 
   CapturedLog& log() { return log_; }

@@ -49,7 +49,7 @@ Scheduler::TimerId PatientScheduler::RunAfter(absl::Duration delay,
 
 TestHost::TestHost(const Options& options, HostObserver* observer) {
   const absl::StatusOr<TlsPem> pem = ReadTlsFiles(options.tls);
-  // Also certificates that a daemon refuses to start with.
+  // Also takes certificates that a daemon refuses at its start.
   const auto credentials =
       pem.ok() ? MakeChannelCredentialsFromPem(*pem, options.cluster) : nullptr;
   EXPECT_TRUE(pem.ok()) << pem.status();
@@ -84,12 +84,6 @@ bool TestHost::WaitAttached(bool attached) {
     return attached_ == attached;
   };
   return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
-}
-
-bool TestHost::WaitError(const std::string& text) {
-  const bool found = log_.WaitFor(text);
-  EXPECT_TRUE(found) << "not \"" << text << "\" but:\n" << log_.Lines();
-  return found;
 }
 
 RawHost::RawHost(const std::string& controller, const TlsFiles& tls,

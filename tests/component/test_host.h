@@ -1,5 +1,5 @@
 // Hosts inside the test: TestHost is clusterd's own stream with facts from
-// memory; RawHost speaks the protocol by hand, for hosts that break it.
+// memory; RawHost sends single messages, also ones that break the protocol.
 #ifndef TESTS_COMPONENT_TEST_HOST_H_
 #define TESTS_COMPONENT_TEST_HOST_H_
 
@@ -21,7 +21,7 @@
 
 namespace clusterd {
 
-// Hands out the same facts each time; the gate, if set, holds it.
+// Returns the same facts each time; waits for the gate, if set.
 class MemoryObserver final : public HostObserver {
  public:
   explicit MemoryObserver(HostFacts facts) : facts_(std::move(facts)) {}
@@ -45,8 +45,8 @@ class MemoryObserver final : public HostObserver {
   int begun_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Limits on how long the controller may take, a second and more, never end a
-// slow test; the host's own waits are shorter.
+// Timers of a second and more, which limit the controller, never end a slow
+// test; the host's own waits are shorter.
 class PatientScheduler final : public Scheduler {
  public:
   absl::Time Now() override { return threads_.Now(); }
@@ -76,9 +76,6 @@ class TestHost {
 
   // Blocks until the host is attached, or not; false if that takes too long.
   bool WaitAttached(bool attached = true);
-  // Blocks until an attempt to attach has ended with an error that holds
-  // `text`.
-  bool WaitError(const std::string& text);
 
   AgentStatus Status() const { return stream_->Status(); }
   CapturedLog& log() { return log_; }
@@ -107,9 +104,9 @@ class RawHost {
   bool Send(const AgentMessage& message) { return stream_->Write(message); }
   // False when the stream has ended.
   bool Receive(HubMessage* message) { return stream_->Read(message); }
-  // Hello, then the welcome.
+  // Sends the hello and reads the welcome.
   bool Attach();
-  // The next task; 0 if another message comes.
+  // The id of the next task; 0 if another message comes.
   uint64_t ReceiveTask();
   // The status with which the controller ended the stream.
   absl::Status End();

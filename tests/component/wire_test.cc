@@ -1,4 +1,4 @@
-// A peer that heeds neither gRPC nor HTTP/2 is dropped before it costs others.
+// A peer that violates gRPC or HTTP/2 is dropped before it affects others.
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -52,10 +52,9 @@ constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kAck = 1;
 constexpr uint8_t kEndHeaders = 4;
 constexpr size_t kLargestFrame = 16384;
-// More than a stranger can send before it is dropped, however late a busy
-// machine does so.
+// More than a stranger can send before even a busy machine drops it.
 constexpr size_t kMost = size_t{256} << 20;
-// kPatience: a server reads on, however late, or closes the connection.
+// kPatience: by then a server has read more or closed the connection.
 constexpr timeval kUntilItIsClosed = {120, 0};
 
 std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
@@ -72,7 +71,7 @@ std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
   return absl::StrCat(frame, payload);
 }
 
-// A header that no table keeps (RFC 7541, 6.2.2), its value below 127 bytes.
+// A header outside the table (RFC 7541, 6.2.2) with under 127 bytes.
 std::string Literal(absl::string_view name, absl::string_view value) {
   std::string header(1, '\0');
   for (const absl::string_view text : {name, value}) {
@@ -119,7 +118,7 @@ class HalfHello {
   HalfHello(const HalfHello&) = delete;
   HalfHello& operator=(const HalfHello&) = delete;
 
-  // True if the other side has all of it.
+  // True if the other side has received all of it.
   bool is_acknowledged() const {
     return WaitUntil([this] {
       int unsent = 1;
@@ -135,14 +134,14 @@ class HalfHello {
 class RawConnection {
  public:
   // The connection comes from 127.0.0.`last`. Without files it shows no
-  // certificate. A server that takes nothing for `patience` has stopped
+  // certificate. If a server takes nothing for `patience`, it has stopped
   // reading.
   RawConnection(const std::string& address, const TlsFiles& files, int last = 1,
                 const timeval& patience = {5, 0})
       : context_(SSL_CTX_new(TLS_client_method())),
         fd_(socket(AF_INET, SOCK_STREAM, 0)),
         tls_(SSL_new(context_)) {
-    // Some machines' kernels would hold megabytes of it.
+    // Otherwise some kernels would buffer megabytes.
     const int held_bytes = 64 << 10;
     setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &held_bytes, sizeof(held_bytes));
     const sockaddr_in from = Loopback(last, 0);
@@ -175,7 +174,7 @@ class RawConnection {
   RawConnection(const RawConnection&) = delete;
   RawConnection& operator=(const RawConnection&) = delete;
 
-  // Strangers may be turned away.
+  // False: the server refused the connection.
   bool opened() const { return opened_; }
 
   // False once the other side has closed, or does not read.
@@ -203,8 +202,8 @@ class RawConnection {
   bool opened_ = false;
 };
 
-// Calls that are begun and taken back at once, until that is refused, or
-// `most` bytes were sent; how many.
+// Begins and resets calls until that is refused or `most` bytes are sent.
+// Returns the number of bytes.
 size_t BeginAndReset(RawConnection* peer, const char* path, size_t most) {
   const std::string headers = CallHeaders(path);
   const std::string cancel("\0\0\0\x08", 4);
@@ -221,7 +220,7 @@ size_t BeginAndReset(RawConnection* peer, const char* path, size_t most) {
   return sent;
 }
 
-// VmRSS or VmHWM.
+// `what`: VmRSS or VmHWM.
 size_t MemoryOf(const std::string& process, const std::string& what) {
   std::ifstream status("/proc/" + process + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -251,7 +250,7 @@ class WireTest : public testing::Test {
     EXPECT_TRUE(host_->Attach());
   }
 
-  // While the peer is still there.
+  // Call it while the peer is still connected.
   void ExpectServesOthers() {
     ListHostsResponse response;
     const grpc::Status listed =
@@ -261,8 +260,8 @@ class WireTest : public testing::Test {
     EXPECT_THAT(controller_->log().Lines(), Not(HasSubstr("detached")));
   }
 
-  // Until the acceptor has read the counters of all connections: it does so
-  // before it forgets one that has ended, and logs one without a call.
+  // Waits until the acceptor has read the counters of all connections: it does
+  // so before it logs an ended connection without a call.
   void WaitForSweep() {
     RawConnection(controller_->address(), certificates_.User("bob"));
     EXPECT_TRUE(controller_->log().WaitFor("TLS handshake with"));
@@ -275,7 +274,7 @@ class WireTest : public testing::Test {
   std::unique_ptr<RawHost> host_;
 };
 
-// Sends headers until it is dropped, which is soon.
+// Sends headers until it is dropped; expects that soon.
 void FloodHeaders(RawConnection* peer, uint32_t stream) {
   ASSERT_TRUE(peer->Send(Frame(kHeaders, 0, stream, CallHeaders())));
   std::string block;
@@ -286,7 +285,7 @@ void FloodHeaders(RawConnection* peer, uint32_t stream) {
   size_t sent = 0;
   const absl::Time began = absl::Now();
   while (sent < (size_t{1} << 30) && peer->Send(more)) sent += more.size();
-  // The allowed amount, also by the second, and the kernel's buffers.
+  // The allowed amount, the allowed rate, and the kernel's buffers.
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
   EXPECT_LT(static_cast<double>(sent),
             (24 << 20) + seconds * kMaxMessageBytes / 5);
@@ -313,19 +312,19 @@ TEST_F(WireTest, RefusesHeadersWithoutAnEndAfterAGoodCallToo) {
 }
 
 // The most expensive headers: gRPC reads a string from its beginning with each
-// frame. The time grows with the square of the allowed size, so the size is
-// what counts, and not the time, which depends on the machine.
+// frame. The time grows with the square of the allowed size; the test measures
+// the size, since the time depends on the machine.
 TEST_F(WireTest, HeaderInTinyFramesIsRefusedAfterAMegabyteAndAHalf) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   std::signal(SIGPIPE, SIG_IGN);
-  // The server sends nothing more on its own, and the acceptor has seen that.
+  // Now the server sends nothing on its own, and the acceptor knows it.
   ASSERT_TRUE(peer.Hears(Frame(kSettings, kAck, 0, "")));
   WaitForSweep();
   // The value of the last header has 512 MiB.
   const std::string begins = absl::StrCat(
       CallHeaders(), std::string("\0\7x-flood\x7f\x81\xff\xff\xff\1", 15));
   ASSERT_TRUE(peer.Send(Frame(kHeaders, 0, 1, begins)));
-  // The frames at its end cost most, so only those are small.
+  // Frames at its end cost most, so only those are small.
   const std::string large =
       Frame(kContinuation, 0, 1, std::string(kLargestFrame, 'a'));
   std::string small;
@@ -340,7 +339,7 @@ TEST_F(WireTest, HeaderInTinyFramesIsRefusedAfterAMegabyteAndAHalf) {
     if (sent < kInAll && peer.Send(more)) sent += more.size();
     return absl::StrContains(controller_->log().Lines(), "without an answer");
   })) << sent;
-  // A good call may send 1 MiB and 64 KiB before it is answered.
+  // A valid call may send 1 MiB and 64 KiB before it is answered.
   EXPECT_GT(sent, size_t{17} << 16);
   ExpectServesOthers();
 }
@@ -369,7 +368,7 @@ TEST_F(WireTest, DisconnectsAboveTheCallLimitOfAConnection) {
                      /*last=*/1, kUntilItIsClosed);
   const std::string headers = CallHeaders();
   // gRPC 1.51 does not hold a client to settings that it never acknowledges.
-  // Nor is a call reported whose message has not come.
+  // It also does not report a call before its message arrives.
   uint32_t stream = 1;
   while (stream < 400000 &&
          peer.Send(Frame(kHeaders, kEndHeaders, stream, headers))) {
@@ -382,8 +381,7 @@ TEST_F(WireTest, DisconnectsAboveTheCallLimitOfAConnection) {
 TEST_F(WireTest, EndsConnectionsThatBeginAndResetCalls) {
   RawConnection peer(controller_->address(), certificates_.User("eve"),
                      /*last=*/1, kUntilItIsClosed);
-  // Long before it has sent as many bytes as it may, with all that kernels
-  // hold.
+  // Far below its byte limit plus the kernels' buffers.
   constexpr size_t kFew = size_t{16} << 20;
   EXPECT_LT(BeginAndReset(&peer, kDescribeHost, kFew), kFew);
   EXPECT_TRUE(controller_->log().WaitFor("cut off: more calls"));
@@ -395,12 +393,9 @@ class StrangersTest : public WireTest {
   StrangersTest() : WireTest(/*joins=*/true) {
     CreateTokenRequest request;
     request.set_ttl_ms(3600'000);
-    const auto credentials =
-        MakeChannelCredentials(certificates_.User("ann", Role::kAdmin), "test");
-    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    const TlsFiles admin = certificates_.User("ann", Role::kAdmin);
     const grpc::Status status =
-        Trust::NewStub(
-            grpc::CreateChannel(controller_->address(), *credentials))
+        Trust::NewStub(controller_->ChannelAs(admin))
             ->CreateToken(NewContext().get(), request, &token_);
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
@@ -408,7 +403,7 @@ class StrangersTest : public WireTest {
   std::string address() const {
     return absl::StrCat("127.0.0.1:", token_.enrol_port());
   }
-  // A client that does as all hosts do.
+  // Asks like any host.
   grpc::Status AskForRoots() {
     const auto context = NewContext();
     context->set_deadline(PatientDeadline());
@@ -441,7 +436,7 @@ TEST_F(StrangersTest, CallsBegunAndTakenBackCostTheControllerNothing) {
       while (other < sent && !most.compare_exchange_weak(other, sent)) continue;
     });
   }
-  // All the while.
+  // Runs during all of that.
   std::thread user([this, &all_sent] {
     do {
       ExpectServesOthers();
@@ -452,14 +447,13 @@ TEST_F(StrangersTest, CallsBegunAndTakenBackCostTheControllerNothing) {
   user.join();
   EXPECT_GT(most, 0u);
   EXPECT_LT(most, kMost);
-  // Without a process of its own the port would have taken 1,000 MiB. The
-  // strangers are in this process, too, and a sanitizer multiplies their
-  // memory.
+  // Without its own process the port would take 1,000 MiB here. The strangers
+  // are in this process too, and a sanitizer multiplies their memory.
   const size_t growth = size_t{kBoundsMemory ? 64 : 512} << 20;
   EXPECT_LT(MemoryOf("self", "VmRSS"), before + growth);
   EXPECT_TRUE(AskForRoots().ok());
-  // On many cores it may be another process by now: beyond its bound it ends.
-  // The bound is of its data; libraries and the program come on top.
+  // With many cores it may be a new process by now, since it ends at its bound.
+  // The bound is for its data; libraries and the program are extra.
   if (kBoundsMemory) {
     const std::string process = EnrolmentProcess();
     EXPECT_LT(MemoryOf(process, "VmHWM"), kEnrolmentMemoryBytes +
@@ -477,7 +471,7 @@ struct Attack {
 
 std::vector<Attack> AttacksOnMemory() {
   const std::string headers = CallHeaders("/clusterd.Enrolment/Join");
-  // 62 MiB in 63 kB, behind the five bytes that gRPC begins a message with.
+  // 62 MiB in 63 kB, after the five bytes with which gRPC begins a message.
   const std::string zeros(size_t{62} << 20, '\0');
   std::string packed(64 << 10, '\0');
   uLongf size = packed.size();
@@ -500,7 +494,7 @@ std::vector<Attack> AttacksOnMemory() {
   while (block.size() + 130 < kLargestFrame) {
     block += Literal("x-flood", std::string(110, 'a'));
   }
-  // Its value has 2^28 bytes, of which frame after frame comes.
+  // Its value has 2^28 bytes, sent in frame after frame.
   const std::string endless =
       Literal("x", "").substr(0, 3) + std::string("\x7f\x80\xff\xff\x7f", 5);
   return {
@@ -514,8 +508,8 @@ std::vector<Attack> AttacksOnMemory() {
 }
 
 TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
-  // A connection may send a sixteenth of this, and is dropped, on a busy
-  // machine late. The process has room for all that they send together.
+  // A connection may send a sixteenth of this before it is dropped, later on a
+  // busy machine. The process can hold all that they send together.
   constexpr size_t kSent = size_t{2} << 20;
   host_.reset();
   MemoryObserver observer{HostFacts()};
@@ -529,14 +523,14 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
   const std::string process = EnrolmentProcess();
   for (const Attack& attack : AttacksOnMemory()) {
     SCOPED_TRACE(attack.name);
-    // They stay, so that all bytes are there at once, and have five addresses,
-    // since each address has 16 places until its first call.
+    // They stay, so that all bytes are held at once. They have five addresses,
+    // since each has 16 places until its first call.
     std::vector<std::unique_ptr<RawConnection>> peers(60);
     std::atomic<int> opened{0};
     std::vector<std::thread> strangers;
     for (size_t i = 0; i < peers.size(); ++i) {
       strangers.emplace_back([&, i] {
-        // The kernels may notify a stranger that was dropped by refusing data.
+        // A dropped stranger may only notice it by a failed write.
         peers[i] = std::make_unique<RawConnection>(
             address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
             timeval{1, 0});
@@ -548,14 +542,13 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
       });
     }
     Report report;
-    const absl::Status checked = controller_->Check({}, &report);
-    EXPECT_TRUE(checked.ok()) << checked;
+    EXPECT_EQ(controller_->Check({}, &report), absl::OkStatus());
     EXPECT_EQ(HostOf(report, "server0").no_facts_reason(), "");
     for (std::thread& stranger : strangers) stranger.join();
     EXPECT_GT(opened, 0);
   }
   EXPECT_TRUE(AskForRoots().ok());
-  // Beyond its bound it would have ended, and another one would serve.
+  // Beyond its bound, the process would have ended and been replaced.
   EXPECT_EQ(EnrolmentProcess(), process);
   if (kBoundsMemory) {
     EXPECT_LT(MemoryOf(process, "VmHWM"), kEnrolmentMemoryBytes);
@@ -568,13 +561,10 @@ TEST_F(WireTest, RefusesAGigabyteInOneMessage) {
       mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(zeros, MAP_FAILED);
   {
-    const auto credentials =
-        MakeChannelCredentials(certificates_.User("eve"), "test");
-    ASSERT_TRUE(credentials.ok());
     grpc::ChannelArguments arguments;
     arguments.SetMaxSendMessageSize(-1);
-    grpc::GenericStub stub(grpc::CreateCustomChannel(controller_->address(),
-                                                     *credentials, arguments));
+    grpc::GenericStub stub(
+        controller_->ChannelAs(certificates_.User("eve"), arguments));
     grpc::CompletionQueue queue;
     const auto context = NewContext();
     const grpc::Slice slice(zeros, kBytes, grpc::Slice::STATIC_SLICE);
@@ -587,7 +577,7 @@ TEST_F(WireTest, RefusesAGigabyteInOneMessage) {
     void* tag = nullptr;
     bool good = false;
     ASSERT_TRUE(queue.Next(&tag, &good));
-    // Its connection was dropped, or gRPC had read the length before.
+    // The connection was dropped, or gRPC refused the length first.
     EXPECT_THAT(status.error_code(),
                 testing::AnyOf(grpc::StatusCode::RESOURCE_EXHAUSTED,
                                grpc::StatusCode::UNAVAILABLE))

@@ -1,5 +1,5 @@
-// Programs that are killed in the middle of an apply or rollback. Afterwards a
-// host is as before or as planned, and the history says which.
+// Kills programs in the middle of an apply or rollback. Afterwards a host is as
+// before or as planned, and the history says which.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -77,7 +77,7 @@ TEST(KilledControllerTest, LeavesAnInterruptedRunThatTheHostFinishes) {
   EXPECT_THAT(DifferencesFrom(before0, cluster.Server("server0")), IsEmpty());
 }
 
-// Ctrl-C and a cancel from elsewhere act alike.
+// Ctrl-C acts like `clusterctl cancel`.
 TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
   for (const bool from_elsewhere : {false, true}) {
     ChangeCluster cluster(2);
@@ -113,8 +113,8 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
   }
 }
 
-// The audit lines of server0 about the undo of that apply; the file must be
-// whole.
+// The audit lines of server0 about the undo of that apply. The file must be
+// intact.
 std::vector<std::string> AuditedUndo(const ChangeCluster& cluster,
                                      const std::string& apply_id) {
   const std::string text =
@@ -163,16 +163,16 @@ class KilledHostTest : public testing::Test {
                 ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
   }
 
-  // While it does, an apply stays in its second step, with device 3 changed.
+  // While it hangs, an apply stays in its second step, with device 3 changed.
   void HangAtDevice5(bool hangs) {
     cluster_.SetFault("server0",
                       hangs ? "5:state=hang.set=1" : "5:state=hang.set=0");
   }
 
-  // Applies, and kills clusterd once its journal has so many entries. The id of
-  // the apply that apply_ waits for.
+  // Applies, and kills clusterd once its journal has this many entries. Returns
+  // the apply's id; apply_ waits for it.
   std::string KillAt(size_t entries) {
-    // An apply that nothing holds up may also end.
+    // An apply that does not hang may also end.
     HangAtDevice5(entries <= kEntriesAtDevice5);
     apply_ = cluster_.StartApply();
     std::string id = WaitForRunId(apply_.get());
@@ -196,7 +196,7 @@ TEST_F(KilledHostTest, IsAsBeforeOrAsPlannedWheneverItIsKilled) {
   const ChangeOutcome whole = cluster_.Apply();
   ASSERT_EQ(whole.process.exit_status, 0) << whole.process.standard_output;
   planned_ = cluster_.Server("server0");
-  // Its beginning, intent and outcome of each step, its end.
+  // The beginning, an intent and an outcome of each step, and the end.
   const size_t last =
       cluster_.Journal("server0", whole.report.apply_id()).size();
   ASSERT_EQ(last, 2 * steps_ + 2);
@@ -220,12 +220,12 @@ TEST_F(KilledHostTest, IsAsBeforeOrAsPlannedWheneverItIsKilled) {
     ASSERT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
                 IsEmpty());
   }
-  // Both ends were seen; if nothing hangs, the last entry to count is a race.
+  // Both ends were seen; if nothing hangs, the last entry is a race.
   EXPECT_GE(seen[ApplyResult::UNDONE], 1);
   EXPECT_GE(seen[ApplyResult::APPLIED], 1);
 }
 
-// clusterd alone: there may be no service manager that ends its tools.
+// Kills only clusterd: there may be no service manager that ends its tools.
 TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   DeviceGate gate(cluster_.Root("server0"));
   const auto apply = cluster_.StartApply();
@@ -247,7 +247,7 @@ TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   const ChangeOutcome outcome = FinishChange(apply.get());
   gate.Open();
   for (const pid_t tool : tools) {
-    // The same if the first process of this machine does not read its status.
+    // Also if the first process of this machine does not collect its status.
     const std::string words = absl::StrCat("/proc/", tool, "/cmdline");
     EXPECT_TRUE(WaitUntil([&] { return TextOfFile(words).empty(); }));
   }
@@ -274,7 +274,7 @@ TEST_F(KilledHostTest, FinishesARollback) {
   EXPECT_EQ(EntryOf(cluster_, back.report.run_id()).outcome(), "succeeded");
 }
 
-// Later steps of a start cannot prevent the undo.
+// Later steps of clusterd's start cannot prevent the undo.
 TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   const std::string config = cluster_.folder() + "/server0.yaml";
   const std::string good = TextOfFile(config);
@@ -298,7 +298,7 @@ TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   }
 }
 
-// A user who may open a device must not keep the host half applied.
+// A user who may open a device cannot keep the host half applied.
 TEST_F(KilledHostTest, IsAsBeforeThoughAProcessKeepsTheDeviceOpen) {
   const std::string id = KillAt(kEntriesAtDevice5);
   const int device = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),

@@ -1,5 +1,5 @@
-// clusterctl plan, apply and rollback with the real programs: the output if all
-// goes well, and everything that prevents an apply.
+// clusterctl plan, apply and rollback with the real programs: the output of a
+// success, and everything that prevents an apply.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -155,7 +155,7 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
     before.push_back(cluster.Server(host));
   }
   cluster.StartAllAndPlan();
-  // Changed since the plan was made: the host itself decides.
+  // The permission changed after the plan: the host itself decides.
   cluster.Allow("server1", "observe, device-address");
   const ChangeOutcome outcome = cluster.Apply({"--wave", "1"});
   EXPECT_EQ(outcome.process.exit_status, 1);
@@ -184,7 +184,7 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
   EXPECT_EQ(back.Host("server0").outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(DifferencesFrom(before[0], cluster.Server("server0")), IsEmpty());
 
-  // agent.yaml takes effect at once, and the plan is as good as it was.
+  // agent.yaml takes effect at once, and the plan is still valid.
   cluster.Allow("server1", "sysctl, device-address");
   const ChangeOutcome allowed = cluster.Apply();
   EXPECT_EQ(allowed.process.exit_status, 0) << allowed.process.standard_output;
@@ -202,7 +202,7 @@ TEST(VetoTest, PlanLeavesOutWhatAHostDoesNotAllowAndSaysWhatToWrite) {
       cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()});
   EXPECT_EQ(plan.exit_status, 2) << plan.standard_output;
   const std::string path = cluster.folder() + "/server1.yaml";
-  std::string text;  // However it is wrapped.
+  std::string text;  // Without its line breaks.
   for (const absl::string_view word : absl::StrSplit(
            plan.standard_output, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
     absl::StrAppend(&text, word, " ");
@@ -240,7 +240,7 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
   DeviceGate gate(cluster.Root("server0"));
   const auto apply = cluster.StartApply();
   const std::string id = WaitForRunId(apply.get());
-  // If it is cancelled before its host begins, nothing is left to test.
+  // A cancel before the host begins would test nothing.
   ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
   apply->Signal(SIGINT);
   apply->ExpectError("cancelled by admin");

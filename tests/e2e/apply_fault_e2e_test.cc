@@ -1,6 +1,6 @@
 // Faults during an apply on real servers, with the real programs: a lying or
 // hanging tool, files that cannot be written, a full disk. Each time the host
-// must be left as it was, and report why.
+// must stay as it was, and report the reason.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Why this process may not make mounts of its own; empty: it may.
+// The reason why this process may not make mounts of its own; empty: it may.
 std::string WhyNoMounts() {
   const ProcessResult result =
       RunProgram({"/usr/bin/unshare", "--mount", "/bin/mount", "-t", "tmpfs",
@@ -31,7 +31,7 @@ std::string WhyNoMounts() {
   return absl::StrCat("no mounts of one's own here: ", result.standard_error);
 }
 
-// Returns one host's answer; fails unless it left all hosts well.
+// Returns the host's result; fails unless the host was restored.
 ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
                             const ChangeOutcome& outcome,
                             const ServerState& before) {
@@ -45,7 +45,7 @@ ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
   return result;
 }
 
-// True if this clusterd runs a tool that changes a device.
+// True if this clusterd is running a tool that changes a device.
 bool IsSetting(pid_t clusterd) {
   for (const pid_t child : ChildrenOf(clusterd)) {
     std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));
@@ -82,8 +82,8 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
   EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("10s")));
 }
 
-// Between device and file: the device has the new value, and the tool waits for
-// the lock of hccn.conf until clusterd ends it.
+// The device has the new value, the file does not: the tool waits for the lock
+// of hccn.conf until clusterd ends it.
 TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"3:detect=none"});
@@ -163,7 +163,7 @@ TEST_F(ReadOnlyFileTest, ThatIsOurSysctlFileIsNamedAndTheRestIsTakenBack) {
                                     HasSubstr("Read-only file system")));
 }
 
-// A file system of one page for a folder of /var/lib/clusterd.
+// Mounts a file system of one page on a folder of /var/lib/clusterd.
 std::string SmallDisk(const std::string& folder, bool is_full) {
   const std::string at = absl::StrCat("\"$0/var/lib/clusterd", folder, "\"");
   std::string script =
@@ -194,7 +194,7 @@ TEST_F(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
 }
 
 TEST_F(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
-  // Room for the beginning of the journal, and not for so many steps.
+  // Space for the beginning of the journal, but not for all steps.
   std::vector<std::string> faults;
   for (int device = 0; device < 8; ++device) {
     faults.push_back(absl::StrCat(device, ":detect=none"));

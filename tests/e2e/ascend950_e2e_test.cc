@@ -1,5 +1,5 @@
 // The main job on an Ascend 950 cluster, with the real programs. Rules judge
-// the other command line's values; the rest is unknown with its reason.
+// the values of its own command line; the rest is unknown, with a reason.
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 constexpr char kTool950[] = "tests/sim/ascend950/hccn_tool_950";
 constexpr char kClassicTool[] = "tests/sim/hccn_tool";
 
-// `command` is how long each tool may take.
+// `command`: the deadline of each tool.
 std::string SpecWith(const std::string& command) {
   return absl::StrCat(R"(version: 1
 name: demo

@@ -89,8 +89,8 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_EQ(altered.exit_status, 1);
   EXPECT_THAT(altered.standard_output, HasSubstr(": altered: "));
 
-  // Whole lines, cut off the end: only the other side knows. A line about the
-  // other's newest head, which has no copy, may follow the apply's by now.
+  // Cuts whole lines off the end: only the other side notices. A line about the
+  // other's newest head, which has no copy, may already follow the apply's.
   std::string cut = TextOfFile(host);
   cut.resize(cut.rfind('\n', cut.find("\"result\":\"APPLIED")) + 1);
   std::ofstream(copy) << cut;
@@ -141,7 +141,7 @@ TEST(AuditE2eTest, TruncatedTailShowsAlsoAfterTheHostWasRestarted) {
   ASSERT_NE(begins, std::string::npos);
   std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);
   cluster.StartHost("server0");
-  // It sends its new head right after the welcome.
+  // The host sends its new head right after the welcome.
   EXPECT_TRUE(WaitUntil([&] {
     const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
     return absl::StrContains(heads.standard_output, "contradicted");

@@ -16,17 +16,17 @@
 
 namespace clusterd {
 
-// The state of a simulated server that an apply could touch: each file with its
-// mode and content, and its devices' values.
+// The state of a simulated server that an apply could change: each file with
+// its mode and content, and its devices' values.
 using ServerState = std::map<std::string, std::string>;
 
 ServerState ReadServer(const std::string& root);
-// Differences with both texts; empty: the same to the byte.
+// Differences with both texts; empty: identical.
 std::vector<std::string> DifferencesFrom(const ServerState& before,
                                          const ServerState& after);
 
-// While it lives, changes of a device of the server below `root` wait, and
-// reads continue. It stands for a tool that hangs half way.
+// While it exists, device changes of the server below `root` wait, and reads
+// continue: like a tool that hangs half way.
 class DeviceGate {
  public:
   explicit DeviceGate(const std::string& root);
@@ -49,8 +49,8 @@ struct ChangeOutcome {
   ApplyResult Host(const std::string& host) const;
 };
 
-// Like DemoSpec, with the longest deadline that an apply gives a command: a
-// tool waits at a DeviceGate for as long as a test needs.
+// Like DemoSpec, with the longest deadline of a command in an apply, so that a
+// tool can wait at a DeviceGate as long as a test needs.
 std::string ChangeSpec(int servers, const std::string& command = "2m");
 
 // Not thread-safe.
@@ -63,10 +63,10 @@ class ChangeCluster : public DemoCluster {
   ServerState Server(const std::string& host) const {
     return ReadServer(Root(host));
   }
-  // The host's journal of an apply so far; empty if there is none.
+  // The host's journal of an apply so far; empty: none.
   std::vector<JournalEntry> Journal(const std::string& host,
                                     const std::string& apply_id) const;
-  // Waits until it has at least so many entries; false if it never gets them.
+  // Waits until it has at least this many entries; false on a timeout.
   bool WaitForJournal(const std::string& host, const std::string& apply_id,
                       size_t entries) const;
 
@@ -81,7 +81,7 @@ class ChangeCluster : public DemoCluster {
   // clusterctl apply --yes --confirm demo -o json, as a user.
   ChangeOutcome Apply(const std::vector<std::string>& arguments = {},
                       const std::string& user = "admin") const;
-  // The same, not waited for; FinishChange does.
+  // The same without waiting; FinishChange waits.
   std::unique_ptr<Process> StartApply(
       const std::vector<std::string>& arguments = {},
       const std::string& user = "admin") const;
@@ -92,15 +92,15 @@ class ChangeCluster : public DemoCluster {
   std::vector<HistoryEntry> History() const;
   // clusterctl show -o json of an apply or rollback.
   ApplyReport Show(const std::string& id) const;
-  // clusterctl show as people see it.
+  // The text of clusterctl show.
   std::string ShowText(const std::string& id) const;
   // clusterctl hosts -o json.
   HostEntry Entry(const std::string& host) const;
 };
 
 ChangeOutcome FinishChange(Process* clusterctl);
-// The id that clusterctl prints when its run has begun; empty, with a failure
-// of the test, if it never does.
+// The id that clusterctl prints when its run has begun; without it, fails the
+// test and returns an empty id.
 std::string WaitForRunId(Process* clusterctl);
 
 }  // namespace clusterd

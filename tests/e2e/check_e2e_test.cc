@@ -41,7 +41,7 @@ bool Names(const Report& report, const std::string& rule,
   return false;
 }
 
-// With a deadline for a tool that hangs for ever.
+// With a short deadline, for a tool that hangs forever.
 std::string HangingToolSpec() { return DemoSpec(2, "10s"); }
 
 class HealthyClusterTest : public testing::Test {
@@ -82,7 +82,7 @@ TEST_F(HealthyClusterTest, PrintsTheTableForPeopleAndOneLineForChat) {
             1);
 }
 
-// A running job is not a failure: this process has a node open.
+// A running job is not a failure: this process has a device node open.
 TEST_F(HealthyClusterTest, NamesTheProcessThatUsesADevice) {
   const int node = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),
                         O_RDONLY | O_CLOEXEC);
@@ -143,8 +143,8 @@ TEST_P(FaultTest, IsFoundAndNamedWithHostAndDevice) {
   }
 }
 
-// One case of each kind is in fault_e2e_test.cc; these are other values, and
-// the two-server example.
+// fault_e2e_test.cc has one case of each kind; these are other values, and the
+// two-server example.
 INSTANTIATE_TEST_SUITE_P(
     OfOtherValues, FaultTest,
     testing::Values(
@@ -214,7 +214,7 @@ TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
   }
 }
 
-// A link that is down carries its health probe with it.
+// The health probe of a link that is down also fails.
 TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.SetFault("server1", "3:link=DOWN");
@@ -232,7 +232,7 @@ TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
   EXPECT_EQ(FindingsOf(outcome.report, "net-health").size(), 1u);
 }
 
-// All other unknown facts of that host refer to the one cause.
+// All other unknown facts of that host refer to one cause.
 TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
   DemoCluster cluster(absl::StrCat(HangingToolSpec(), "tls: false\n"),
                       kTwoHosts);
@@ -263,7 +263,7 @@ TEST(WrongCertificateTest, NeverAttaches) {
   DemoCluster strangers(DemoSpec(2), kTwoHosts);
   cluster.StartController();
   cluster.StartHost("server0");
-  // The same names from another CA, which it itself trusts as well.
+  // The same names from another CA. The impostor trusts both CAs.
   const std::string both = strangers.Certificates() + "/both.crt";
   std::ofstream(both)
       << std::ifstream(cluster.Certificates() + "/ca.crt").rdbuf()
@@ -326,7 +326,7 @@ TEST(OnceTest, PrintsFactsAndFindingsWithoutAController) {
   EXPECT_THAT(result.standard_output, HasSubstr("link"));
 }
 
-// hccn.conf of a server of the cluster.
+// The text of hccn.conf on a server of the cluster.
 std::string ConfOf(const DemoCluster& cluster, const std::string& host) {
   return TextOfFile(cluster.Root(host) + "/etc/hccn.conf");
 }

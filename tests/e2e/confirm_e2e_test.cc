@@ -1,5 +1,5 @@
-// A change that rolls back automatically, with the real programs. It blocks all
-// others while it waits. A person keeps it after its host was killed, or it is
+// Changes with automatic rollback, with the real programs. A change that waits
+// blocks all others. A person confirms it after its host was killed, or it is
 // rolled back.
 #include <string>
 
@@ -57,7 +57,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
 }
 
-// Searches the history, which has checks of the applied changes, too.
+// Searches the history, which also has checks of the applied changes.
 std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
   for (const HistoryEntry& entry : cluster.History()) {
     if (entry.id() == id) return entry.summary();
@@ -65,7 +65,7 @@ std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
   return "";
 }
 
-// Through the shortest deadline that there is.
+// Waits for the shortest possible deadline.
 TEST(ConfirmedChangeTest, RevertsWithoutConfirmationThoughClusterdWasKilled) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=128", "host:persistent=none",

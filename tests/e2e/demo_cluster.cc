@@ -37,7 +37,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Stops every thread of it, so that it cannot start processes.
+// Stops all threads of the process, so that it cannot start others.
 void Freeze(pid_t pid) {
   kill(pid, SIGSTOP);
   // "pid (name) state ...": T is stopped, Z has ended.
@@ -50,9 +50,9 @@ void Freeze(pid_t pid) {
       << pid << " does not stop";
 }
 
-// A port of loopback that the kernel gives to no other process while the socket
-// is open. It is not listened on, and both sides set SO_REUSEADDR, so that the
-// controller can bind it, and bind it again after a restart.
+// A loopback port that the kernel gives to no other process while the socket is
+// open. The socket does not listen, and both sides set SO_REUSEADDR, so that
+// the controller can bind the port, also after a restart.
 int ReservePort(int* port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -233,7 +233,7 @@ void DemoCluster::StartAll() {
 }
 
 void DemoCluster::KillHost(const std::string& name) {
-  // -1 after its end was waited for; then no tool is left.
+  // -1 if it has ended already; then no tool is left.
   const pid_t pid = daemons_.at(name)->pid();
   if (pid > 0) {
     Freeze(pid);

@@ -1,7 +1,7 @@
 // A whole cluster of the real programs on loopback. It has certificates from
 // deploy/certificates.sh, simulated servers with a root folder each, a
 // controller and one clusterd per server over mutual TLS. Ends with its object.
-// Its servers allow observing alone, until Allow.
+// Its servers allow only observing until Allow is called.
 #ifndef TESTS_E2E_DEMO_CLUSTER_H_
 #define TESTS_E2E_DEMO_CLUSTER_H_
 
@@ -17,9 +17,9 @@
 
 namespace clusterd {
 
-// A spec for hosts server0 .. serverN-1 of the two-server example's shape, with
-// deadlines that a loaded machine keeps. `command` is how long each tool may
-// take: a test with a tool that hangs for good asks for less than the default.
+// A spec like the two-server example for hosts server0 .. serverN-1, with
+// deadlines for a loaded machine. `command` is the deadline of each tool: tests
+// of a tool that hangs forever shorten it.
 std::string DemoSpec(int servers, const std::string& command = "1m");
 
 // The result of clusterctl check.
@@ -28,8 +28,7 @@ struct CheckOutcome {
   Report report;  // Empty unless standard output was a JSON report.
 };
 
-// Not thread-safe. Every method fails the test by ADD_FAILURE if a program
-// misbehaves.
+// Not thread-safe. Every method calls ADD_FAILURE if a program misbehaves.
 class DemoCluster {
  public:
   // Folder, certificates, spec and servers; starts nothing yet. `tool` is the
@@ -51,8 +50,8 @@ class DemoCluster {
   void Allow(const std::string& host, const std::string& kinds);
   // A certificate of one more user, for Clusterctl.
   void AddUser(const std::string& name, const std::string& role);
-  // Further starts of clusterd use `launcher`, followed by clusterd's command
-  // line, which it must become by exec.
+  // Later starts of clusterd run `launcher`, which must exec the clusterd
+  // command line that follows it.
   void LaunchWith(const std::string& host, std::vector<std::string> launcher);
 
   // `fault` as simhost takes it, e.g. "3:link=DOWN".
@@ -73,7 +72,7 @@ class DemoCluster {
   // Ends a daemon and the tools that it runs at once, as a power cut would.
   void KillHost(const std::string& name);
 
-  // clusterctl with the connection flags of the user behind `arguments`.
+  // A clusterctl command line: `arguments`, then the user's connection flags.
   std::vector<std::string> Clusterctl(std::vector<std::string> arguments,
                                       const std::string& user = "admin") const;
   ProcessResult RunClusterctl(std::vector<std::string> arguments,
@@ -85,7 +84,7 @@ class DemoCluster {
   std::string folder_;
   std::vector<std::string> hosts_;
   int port_ = 0;
-  // Bound to the port and never listening: the controller binds beside it.
+  // Bound to the port, never listening, so that the controller can bind it too.
   int reserved_;
   std::unique_ptr<Process> controller_;
   std::map<std::string, std::vector<std::string>> launchers_;

@@ -1,5 +1,5 @@
-// A user changes an applied value afterwards, with the real programs: it is
-// shown with both values, and restored only if the spec says so.
+// A user changes an applied value later, with the real programs: clusterctl
+// shows both values, and the controller restores it only if the spec says so.
 #include <signal.h>
 
 #include <string>
@@ -24,8 +24,8 @@ std::string Somaxconn(const ChangeCluster& cluster, const std::string& host) {
   return TextOfFile(cluster.Root(host) + kSomaxconn);
 }
 
-// Two servers, applied; then a value of server1 moves while its clusterd is
-// away. The id of the apply.
+// Applies on two servers, and changes a value of server1 while its clusterd is
+// stopped. Returns the apply's id.
 std::string ApplyAndMove(ChangeCluster& cluster) {
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.Break("server1", {"host:somaxconn=4096"});
@@ -63,7 +63,7 @@ TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
   EXPECT_THAT(findings[0].expected(), AllOf(HasSubstr("65535"), HasSubstr(id)));
   EXPECT_THAT(findings[0].fix(),
               HasSubstr(absl::StrCat("clusterctl rollback ", id)));
-  // Never automatically, unless the spec says so.
+  // Nothing is restored unless the spec says so.
   EXPECT_EQ(Somaxconn(cluster, "server1"), "1024\n");
 
   // A rollback would also undo that user's change.
@@ -102,7 +102,7 @@ TEST(DriftTest, IsPutBackByItselfWhereTheSpecSaysSo) {
   }));
   EXPECT_EQ(StateOf(cluster.Check().report, "drift"), PASS);
 
-  // An enforced change ends with the apply that it held up.
+  // An enforced change ends when its apply is rolled back.
   EXPECT_EQ(cluster.RollBack(id).process.exit_status, 0);
   EXPECT_EQ(Somaxconn(cluster, "server1"), "4096\n");
   EXPECT_EQ(StateOf(cluster.Check().report, "drift"), PASS);

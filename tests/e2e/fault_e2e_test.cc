@@ -1,6 +1,6 @@
-// Every kind of fault of a simulated server, side by side and in namespaces.
-// The check of three servers names the faulty one, or simhost refuses the
-// fault. The cases are the table of tests/sim/fault.h.
+// Every kind of fault of a simulated server, without and with namespaces. The
+// check of three servers names the faulty one, or simhost refuses the fault.
+// The cases are the table of tests/sim/fault.h.
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -27,7 +27,7 @@ using sim::Mode;
 using sim::Noticed;
 using ::testing::HasSubstr;
 
-// `command` is how long each tool may take.
+// `command`: the deadline of each tool.
 std::string SuperPodSpec(const std::string& command) {
   return absl::StrCat(R"(version: 1
 name: demo
@@ -48,7 +48,7 @@ deadlines: {command: )",
 )");
 }
 
-// Takes the command line of namespaces.sh.
+// A command line of namespaces.sh.
 std::vector<std::string> Namespaces(std::vector<std::string> words) {
   words.insert(words.begin(),
                {"/bin/bash", Runfile("tests/sim/namespaces.sh")});
@@ -63,9 +63,9 @@ std::string WhyNoNamespaces() {
              : result.standard_output + result.standard_error;
 }
 
-// True if the rule names server2, and device 3 if it is about one. One rule
-// compares all versions: also the kernel's, which in namespaces is the
-// machine's own and not that of the servers beside it.
+// True if the rule names server2, and device 3 for a device. One rule compares
+// all versions, also the kernel's: in namespaces that is the machine's, unlike
+// the other servers' version.
 bool Names(const Report& report, const FaultKey& key) {
   for (const Finding& finding : FindingsOf(report, key.noticed.rule)) {
     if (finding.state() != key.noticed.state) continue;
@@ -84,7 +84,7 @@ bool Names(const Report& report, const FaultKey& key) {
   return false;
 }
 
-// server2 with faults, until the object goes.
+// server2 with faults, until the object is destroyed.
 class FaultyServer {
  public:
   FaultyServer(const std::string& folder, Mode mode,
@@ -126,9 +126,9 @@ class FaultyServer {
   FaultyServer(const FaultyServer&) = delete;
   FaultyServer& operator=(const FaultyServer&) = delete;
 
-  // simhost's refusal of the faults; empty: it took them.
+  // simhost's refusal of the faults; empty: accepted.
   const std::string& refusal() const { return refusal_; }
-  // Its file, as `Words` of the server see it.
+  // The path of its file as commands of `Words` see it.
   std::string Path(const std::string& file) const {
     return is_inside_ ? file : Folder() + file;
   }
@@ -166,7 +166,7 @@ class FaultTest : public testing::Test {
 
   static std::string Folder() { return cluster_->folder(); }
 
-  // clusterd's view of the server; `launcher` takes it there.
+  // Observes the server like clusterd; `launcher` enters it.
   static HostFacts Observe(std::vector<std::string> launcher,
                            const std::string& host, const std::string& root,
                            const std::string& spec) {
@@ -178,7 +178,7 @@ class FaultTest : public testing::Test {
     return FromJson<CheckSelfResponse>(RunProgram(std::move(launcher))).facts();
   }
 
-  // The check of all three, as the controller makes it.
+  // A check of all three servers, like the controller's.
   static Report Check(const FaultyServer& server,
                       const std::string& spec_file = "cluster.yaml") {
     const HostFacts facts =
@@ -244,7 +244,7 @@ TEST_P(FaultOfEveryKindTest, IsNoticedOrRefused) {
                  .exit_status == 0;
     }));
   }
-  // If a tool never answers, a longer deadline gains nothing.
+  // For a tool that never answers, a long deadline only costs time.
   const bool hangs = key.key == "hang" || key.key == "delay" ||
                      key.noticed.change == Noticed::kChanging;
   const Report report = Check(server, hangs ? "hasty.yaml" : "cluster.yaml");
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(OfTheTable, FaultOfEveryKindTest,
                                    : "_side_by_side");
                          });
 
-// Otherwise the cases above could find earlier findings.
+// Otherwise the cases above could pass by earlier findings.
 TEST_F(FaultTest, HealthyServerIsNamedByNoRuleOfTheTable) {
   for (const Mode mode : {Mode::kSideBySide, Mode::kNamespaces}) {
     if (mode == Mode::kNamespaces && !WhyNoNamespaces().empty()) continue;

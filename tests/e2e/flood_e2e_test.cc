@@ -83,7 +83,7 @@ TEST(FloodTest, ControllerWithoutDescriptorsHearsAgainWhenTheFloodIsOver) {
 TEST(FloodTest, SaysWhenTheLimitOfOpenFilesIsTooLowForTheSpec) {
   const DemoCluster cluster(DemoSpec(10), {"server0"});
   const std::string certificates = cluster.Certificates();
-  // It ends at once, for the address is not valid.
+  // It ends at once, since the address is not valid.
   const ProcessResult ended = RunProgram(
       {"/bin/bash", "-c", "ulimit -n 128 && exec \"$0\" \"$@\"",
        Runfile("daemon/controller/clusterd-controller"), "--spec",

@@ -1,5 +1,5 @@
-// A user's steps for one job, with the real programs: a check of it, its rank
-// table and launch. When it has failed: its logs and a ticket.
+// A user's steps for one job, with the real programs: its check, rank table and
+// launch; after a failure, its logs and a ticket.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,8 +38,8 @@ class JobE2eTest : public testing::Test {
     return cluster_.RunClusterctl(std::move(words));
   }
 
-  // ann is this process, or nobody if it is root's. Skips where a test may not
-  // become another user.
+  // ann is this process's user, or user nobody if that is root. Skips the test
+  // if it may not become another user.
   void MakeAnn() {
     if (geteuid() == 0 && setgroups(0, nullptr) != 0) {
       GTEST_SKIP() << "may not become another user here";
@@ -104,7 +104,7 @@ TEST_F(JobE2eTest, IsNotStartedOnABrokenDeviceOrByATableOfOtherAddresses) {
 }
 
 // A server on which ann has run a job: her folder of logs, and the programs
-// that look her up and read as her.
+// that look her up and read files as her.
 class FailedJobE2eTest : public JobE2eTest {
  protected:
   void SetUp() override {

@@ -42,7 +42,7 @@ class JoinE2eTest : public testing::Test {
                               "--enrol-listen", "127.0.0.1:0"});
   }
 
-  // The words of the line that token create prints for hosts.
+  // The words of the command line that token create prints for hosts.
   std::vector<std::string> Line(std::vector<std::string> options = {}) {
     options.insert(options.begin(), {"token", "create", "-o", "short"});
     const ProcessResult made = cluster_.RunClusterctl(options);
@@ -61,7 +61,7 @@ class JoinE2eTest : public testing::Test {
     }
     return RunProgram(line);
   }
-  // The controller's one child, another one than `before`.
+  // The controller's only child; waits until it is not `before`.
   pid_t ProcessOfThePort(pid_t before) {
     std::vector<pid_t> now;
     const bool is_there = WaitUntil([&] {
@@ -108,7 +108,7 @@ TEST_F(JoinE2eTest, HostsJoinWithOneLineAttachAndAreChecked) {
     EXPECT_EQ(entry.state(), CertificateEntry::ENROLLED);
     EXPECT_EQ(entry.serial().size(), 32u);
   }
-  // The same line again, as a second run over all hosts does.
+  // The same line again, as in a second run over all hosts.
   EXPECT_EQ(Join(line, "server0").exit_status, 0);
   const ProcessResult tokens = cluster_.RunClusterctl({"token", "list"});
   EXPECT_THAT(tokens.standard_output, HasSubstr("server[0-1]"));
@@ -117,7 +117,7 @@ TEST_F(JoinE2eTest, HostsJoinWithOneLineAttachAndAreChecked) {
 bool IsGone(pid_t process) {
   std::ifstream status(absl::StrCat("/proc/", process, "/stat"));
   std::string line;
-  // A zombie is its parent's to bury.
+  // A zombie has ended; its parent reaps it.
   return !std::getline(status, line) || line.find(") Z ") != std::string::npos;
 }
 
@@ -143,7 +143,7 @@ TEST_F(JoinE2eTest, PortOfHostsThatJoinEndsWithTheController) {
   EXPECT_TRUE(WaitUntil([&] { return IsGone(process); }));
 }
 
-// The order of daemon/docs/security.md: the old root, both, the new one alone.
+// The steps of daemon/docs/security.md: old root, both, only the new one.
 class RotationE2eTest : public JoinE2eTest {
  protected:
   RotationE2eTest() {
@@ -161,7 +161,7 @@ class RotationE2eTest : public JoinE2eTest {
     const ProcessResult done = RunProgram(words);
     ASSERT_EQ(done.exit_status, 0) << done.standard_error;
   }
-  // Into one file, with the mode of the first.
+  // Joins files into one, with the mode of the first.
   void Put(const std::vector<std::string>& from, const std::string& to) {
     const auto over = std::filesystem::copy_options::overwrite_existing;
     std::filesystem::copy_file(from[0], to, over);
@@ -262,7 +262,7 @@ TEST_F(JoinE2eTest, RefusalsSayWhatToDo) {
   const ProcessResult hash = Join(wrong, "server0");
   EXPECT_EQ(hash.exit_status, 1);
   EXPECT_THAT(hash.standard_error, HasSubstr("the token was not sent"));
-  // Not even a key: the simulation has put the found files there.
+  // No key either; the simulation itself made the files that are found.
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(
            cluster_.Root("server0") + "/etc/clusterd")) {

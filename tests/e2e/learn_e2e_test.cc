@@ -1,4 +1,4 @@
-// From existing servers to the cluster.yaml that they are checked against, with
+// Learns cluster.yaml from existing servers and checks them against it, with
 // the real programs.
 #include <signal.h>
 
@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 
 const std::vector<std::string> kHosts = {"server0", "server1", "server2"};
 
-// Learns from the servers of `spec`, of which server2 has a smaller backlog,
-// and checks them against the learned spec.
+// Learns from the servers of `spec`, where server2 has a smaller backlog, and
+// checks them against the learned spec.
 void LearnAndCheck(const std::string& spec, const std::string& tool,
                    const std::string& product) {
   DemoCluster cluster(spec, kHosts, tool);
@@ -29,7 +29,7 @@ void LearnAndCheck(const std::string& spec, const std::string& tool,
   std::filesystem::remove(path);
   cluster.StartController({"--learn"});
   for (const std::string& host : kHosts) cluster.StartHost(host);
-  // All of them dial from 127.0.0.1.
+  // All of them connect from 127.0.0.1.
   const std::string hosts = cluster.folder() + "/hosts.txt";
   std::ofstream(hosts) << "192.168.7.22 server0\n192.168.7.23 server1\n"
                           "192.168.7.24 server2\n";
@@ -43,7 +43,7 @@ void LearnAndCheck(const std::string& spec, const std::string& tool,
   EXPECT_THAT(learned.standard_error, HasSubstr("; 1 exception\n"));
   const std::string yaml = TextOfFile(path);
   EXPECT_THAT(yaml, HasSubstr("product: " + product + "\n"));
-  // Deadlines that a loaded machine keeps.
+  // Deadlines for a loaded machine.
   std::ofstream(path, std::ios::app)
       << "deadlines: {command: 1m, host: 10m, run: 20m}\n";
   cluster.controller().Signal(SIGHUP);
@@ -61,7 +61,7 @@ TEST(LearnClusterTest, ServersOfAClassicToolAreLearnedAndChecked) {
   LearnAndCheck(DemoSpec(3), "tests/sim/hccn_tool", "atlas-training");
 }
 
-// The spec does not name the product whose command line the tool takes.
+// The spec does not name the product, which has its own command line.
 TEST(LearnClusterTest, ServersOfAnAscend950AreLearnedAndChecked) {
   LearnAndCheck(R"(version: 1
 name: demo

@@ -31,7 +31,7 @@ TEST(LockTest, HoldsForUsersAndHostsUntilItIsTakenBack) {
   EXPECT_THAT(host.standard_output, HasSubstr("stolen (1 stream ended)"));
   cluster.host("server0").ExpectError("is locked since");
 
-  // After SIGTERM it starts again with its locks.
+  // A restarted controller still has its locks.
   cluster.controller().EndBy(SIGTERM);
   cluster.StartController();
   const ProcessResult refused = cluster.RunClusterctl({"hosts"}, "vera");
@@ -46,12 +46,12 @@ TEST(LockTest, HoldsForUsersAndHostsUntilItIsTakenBack) {
   cluster.controller().ExpectError("host server0: attached from");
 }
 
-// Only the history still shows that the folder is not new.
+// Only the history shows that the folder is not new.
 TEST(LockTest, ControllerWithAHistoryDoesNotStartWithoutItsLocks) {
   DemoCluster cluster(DemoSpec(1), {"server0"});
   cluster.StartController();
   EXPECT_EQ(cluster.RunClusterctl({"lock", "user/vera"}).exit_status, 0);
-  // Its only host is away.
+  // Its only host is detached.
   EXPECT_NE(cluster.RunClusterctl({"check"}).exit_status, 0);
   cluster.controller().EndBy(SIGTERM);
   for (const char* gone : {"locks.db", "locks.sum", "audit.jsonl"}) {

@@ -2,8 +2,8 @@
 # The commands of README.md and of the manual, in both languages, as a reader types them: every
 # block "sh", and the lines after "$ " of every block "console". install.md comes first, and the
 # cluster that it describes answers the other pages; the tutorial has its own, from quickstart.sh.
-# Each command must end with 0, unless manual_commands.txt has another status for it, or the reason
-# why it cannot run in a test.
+# Each command must end with 0, unless manual_commands.txt has another status for it, or a reason
+# why no test can run it.
 set -uo pipefail
 
 table=$PWD/tests/e2e/manual_commands.txt
@@ -22,7 +22,7 @@ problem() { echo "FAILED: $*" | tee -a "$bad"; }
 
 # --- What the pages say. ------------------------------------------------------
 
-# lines PAGE: those of its blocks of commands, without comments.
+# lines PAGE: prints the lines of its command blocks, without comments.
 lines() {
   awk '
     /^ *```/ { match($0, /`/); indent = RSTART; kind = fenced ? "" : substr($0, indent + 3); fenced = !fenced; next }
@@ -34,7 +34,7 @@ lines() {
       line !~ /^clusterctl [a-z ]+: / { print "neither-sh-nor-console", line }' "$1" | sed -E 's/(^| +)# .*//; /^$/d'
 }
 
-# commands_of PAGE: fills `commands`, each of them whole.
+# commands_of PAGE: fills `commands` with one whole command each.
 commands_of() {
   local line command=
   commands=()
@@ -47,7 +47,7 @@ commands_of() {
   [ -z "$command" ] || problem "$1: a command without an end: $command"
 }
 
-# status_of PAGE NUMBER COMMAND: what it must end with at its NUMBERth time on that page.
+# status_of PAGE NUMBER COMMAND: prints its expected status at its NUMBERth time on that page.
 status_of() {
   listed | PAGE=$1 KEY=$3 awk -v number="$2" '
     { page = $1; split($2, status, ","); sub(/^[^ ]+ [^ ]+ /, "") }
@@ -58,7 +58,7 @@ status_of() {
 # --- The cluster of install.md: node07 with a clusterd, the others in memory. ---
 
 start_controller() {
-  # Names that the other pages have, and deadlines that a loaded machine keeps.
+  # The names of the other pages, and deadlines for a loaded machine.
   sed -i 's/\[01-02\]/[01-16]/; s/\[11-12\]/[11-26]/' cluster.yaml
   echo "deadlines: {command: 1m, host: 10m, run: 20m}" >>cluster.yaml
   start "$work/controller.log" clusterd-controller --spec cluster.yaml --state "$work/state" \
@@ -88,10 +88,10 @@ start_servers() {
 
 # --- A reader. ------------------------------------------------------------------
 
-# id NUMBER COMMAND...: the NUMBERth id of what clusterctl lists so.
+# id NUMBER COMMAND...: prints the NUMBERth id in the output of that clusterctl command.
 id() { clusterctl "${@:2}" -o json | sed -nE 's/^ *"id": "([0-9a-f]+)".*/\1/p' | sed -n "$1p"; }
 
-# adapted COMMAND: the same with ids, hosts and files that are there.
+# adapted COMMAND: prints it with ids, hosts and files that exist here.
 adapted() {
   local command=$1
   case $command in
@@ -111,7 +111,7 @@ adapted() {
 }
 
 check_passed() { grep -q '"check_passed": true' <(clusterctl show "$(id 1 history --kind apply)" -o json); }
-# prepare PAGE COMMAND: what the page takes for granted.
+# prepare PAGE COMMAND: makes what the page assumes.
 prepare() {
   case "$1 $2" in
     "changes.md clusterctl confirm"* | "changes.md clusterctl extend"*)
@@ -179,7 +179,7 @@ check_examples() {
   done
 }
 
-# read_page NAME FILE: runs what it says.
+# read_page NAME FILE: runs the page's commands.
 read_page() {
   local command key status expected until
   out=$work/out
@@ -193,7 +193,7 @@ read_page() {
       "install.md for node in"*) start_servers ;;
     esac
     if grep -qxF -- "$key" <(not_run); then continue; fi
-    # Nothing else runs on this machine because a page has it.
+    # A page cannot make the test run anything else on this machine.
     case $key in
       "clusterctl "* | "join=\$(clusterctl "* | "sudo clusterd "* | "simhost set --root \"\$work/"* | "work="*) ;;
       deploy/certificates.sh* | ./deploy/quickstart.sh* | ./deploy/rehearse.sh*) ;;
@@ -201,7 +201,7 @@ read_page() {
       *) problem "$1: $key: neither run nor in manual_commands.txt" && continue ;;
     esac
     expected=$(status_of "$1" "$(grep -cxF -- "$1 $key" "$seen")" "$key")
-    # On a loaded machine something may stay unknown.
+    # On a loaded machine a fact may stay unknown for a while.
     until=$((SECONDS + patience))
     while :; do
       prepare "$1" "$key" >"$work/prepared" 2>&1
@@ -217,7 +217,7 @@ read_page() {
   done
 }
 
-# read_all LANGUAGE: every page in that language, or in English where it is in no other.
+# read_all LANGUAGE: every page in that language, or in English if it is not translated.
 read_all() {
   local program page name file translation
   mkdir -p "$TMPDIR/$1"/{home,.cache/quickstart/bin,proto,config,client,daemon,deploy/bazel,tests/sim,tests/support}
@@ -229,7 +229,7 @@ read_all() {
     tests/sim/{hccn_tool,ascend950/hccn_tool_950,simhost,fleet/fleet,fleet/rehearsal}; do
     ln -s "$here/$program" .cache/quickstart/bin/
   done
-  # They are built already.
+  # The programs are built already.
   touch WORKSPACE BUILD.bazel .bazelrc
   touch .cache/quickstart/bin/.built .cache/quickstart/bin/.built-rehearse
   printf '%s\n' 'nodes: node[01-16]' 'devices: 8' >job.yaml
@@ -242,7 +242,7 @@ read_all() {
   . deploy/simulation.sh
   patience=600
   make_work manual
-  # An apply makes what launch.md needs, and changes.md takes it back.
+  # launch.md needs an apply, which changes.md rolls back: so changes.md comes last.
   for page in daemon/docs/install.md README.md daemon/docs/launch.md "${pages[@]}" daemon/docs/changes.md; do
     name=${page##*/}
     ! grep -q "^$name " "$seen" || continue
@@ -250,7 +250,7 @@ read_all() {
     for translation in "$here/${page%.md}.zh-CN.md" "$here/daemon/docs/zh/$name"; do
       [ "$1" != zh ] || [ ! -e "$translation" ] || file=$translation
     done
-    # What the shell of the tutorial knows is about its own cluster.
+    # A shell of its own: the tutorial's variables are about its own cluster.
     if [ "$name" = tutorial.md ]; then (read_page "$name" "$file"); else read_page "$name" "$file"; fi
   done
 }

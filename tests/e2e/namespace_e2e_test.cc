@@ -28,7 +28,7 @@ class NamespaceTest : public testing::Test {
     if (container_ == nullptr) GTEST_SKIP() << why;
     container_->Set(kSomaxconn, "4096");
     cluster_ = std::make_unique<ChangeCluster>(1);
-    // clusterd alone sees this machine's kernel in the simulated server.
+    // Only clusterd sees this machine's kernel in the simulated server.
     cluster_->LaunchWith("server0",
                          {"/usr/bin/unshare", "--mount", "/bin/sh", "-ec",
                           "mount --rbind /proc \"$0/proc\"\nexec \"$@\"",
@@ -77,8 +77,7 @@ TEST_F(NamespaceTest, IsCheckedPlannedAppliedAndRolledBackByItself) {
   EXPECT_THAT(DifferencesFrom(server, cluster_->Server("server0")), IsEmpty());
 }
 
-// A container that shares the host's namespace, or a pod's: it stops, and its
-// settings stay.
+// A container in the namespace of the host or a pod stops; its settings stay.
 TEST_F(NamespaceTest, IsRolledBackThoughItsNameLeadsThereNoMore) {
   const std::string ports = container_->Get(kReservedPorts);
   cluster_->Plan(netns_);

@@ -36,7 +36,7 @@ class Process {
   pid_t pid() const { return pid_; }
 
   // Waits until standard error has held `text` since the last call that found
-  // its text; fails the test, with all that was said, if it never does.
+  // its text; otherwise fails the test with the whole output.
   void ExpectError(const std::string& text, absl::Duration limit = kPatience);
   // The same without a failure: DeadlineExceeded after `limit`, Unavailable if
   // the stream ends before; both messages hold its whole output.
@@ -49,7 +49,7 @@ class Process {
   void Signal(int signal);
   // Waits for the end, reading both streams. Kills it after `limit`.
   ProcessResult Wait(absl::Duration limit = kPatience);
-  // The end that this signal brings about.
+  // Sends the signal and waits for the end.
   ProcessResult EndBy(int signal) {
     Signal(signal);
     return Wait();
@@ -69,7 +69,7 @@ class Process {
 // The processes that `pid` has started and that still run.
 std::vector<pid_t> ChildrenOf(pid_t pid);
 
-// Runs to the end.
+// Runs a program to its end.
 ProcessResult RunProgram(std::vector<std::string> argv,
                          std::vector<std::string> environment = {},
                          absl::Duration limit = kPatience);

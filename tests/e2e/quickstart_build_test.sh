@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # deploy/quickstart.sh shows its progress while it builds: in a log as lines, on
-# a terminal in place. A stand-in for bazel prints one step, and continues only
-# when that step has been seen outside.
+# a terminal in place. A stand-in for bazel prints one step, and continues only when this test has
+# seen it.
 set -uo pipefail
 
 fail() {

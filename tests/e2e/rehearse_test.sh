@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deploy/rehearse.sh as it is, with programs that are built already: the examples of each product,
-# mistakes in files and faults, a plan that does not lead to a pass. Faults are named, fixed, stop
-# the apply, or are not faults.
+# The real deploy/rehearse.sh with built programs: the examples of each product, mistakes in files
+# and faults, a plan that does not lead to a pass. Faults are named, fixed, stop the apply, or are
+# not faults.
 set -uo pipefail
 
 fail() {
@@ -16,7 +16,7 @@ for program in daemon/agent/clusterd daemon/controller/clusterd-controller clien
   tests/sim/fleet/fleet tests/sim/fleet/rehearsal; do
   ln -s "$PWD/$program" "$bin/"
 done
-# A path that a socket's name has room for.
+# A path short enough for a socket's name.
 TMPDIR=$(mktemp -d /tmp/clusterd-rehearsals.XXXXXX)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
@@ -37,15 +37,14 @@ expect() {
   grep -qE -- "$1" <<<"$said" || fail "it does not say \"$1\""
 }
 
-# patient EXAMPLE SED: the example, so changed, with deadlines that a loaded machine
-# keeps.
+# patient EXAMPLE SED: the changed example with deadlines for a loaded machine.
 patient() {
   sed -E "/^deadlines:/d; $2" "config/examples/$1" >"$TEST_TMPDIR/$1"
   echo "deadlines: {command: 1m, host: 10m, run: 20m}" >>"$TEST_TMPDIR/$1"
 }
 two=$TEST_TMPDIR/two-servers.yaml
 patient two-servers.yaml ''
-# few EXAMPLE SED: the example with fewer servers, so that it takes less time.
+# few EXAMPLE SED: the changed example with fewer servers, to save time.
 few() {
   ! cmp -s <(sed -E "$2" "config/examples/$1") "config/examples/$1" || fail "$1 is not as this test knows it"
   patient "$1" "$2"
@@ -63,8 +62,7 @@ for example in "$two" "$TEST_TMPDIR"/atlas-a{2,3}.yaml "$TEST_TMPDIR/ascend-950.
   expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts rolled back '
   expect '^check, after the rollback +[0-9.]+  fail: '
 done
-# As many as fit in namespaces of their own: if other programs have the memory,
-# that may be none.
+# As many as fit in namespaces: none, if other programs use the memory.
 rehearse 0 "$two"
 if tests/sim/namespaces.sh available; then
   expect '^2 servers of atlas-training, (0 in memory, 2|1 in memory, 1|2 in memory, 0) with a clusterd each, in namespaces '
@@ -95,7 +93,7 @@ if [ "$(id -u)" -ne 0 ]; then
   echo "rehearsals: all well, but for faults, which need root"
   exit 0
 fi
-# Servers in memory beside those with a clusterd; both agree.
+# Servers in memory and servers with a clusterd agree.
 rehearse 0 "$TEST_TMPDIR/atlas-a2.yaml" --namespaces 0 --fault a2-02:3:address=192.168.9.9
 expect '^3 servers of atlas-a2, 2 in memory, 1 with a clusterd each'
 expect 'a2-02: fixed by the apply'
@@ -105,7 +103,7 @@ expect 'server1: the check says: fail link, device 3: '
 expect 'server1: after the apply: fail link, device 3: '
 rehearse 0 "$two" --namespaces 0 --fault 3:address=192.168.9.9
 expect 'server1: fixed by the apply'
-# Kinds that act on real things in namespaces.
+# Faults that act on real resources in namespaces.
 if tests/sim/namespaces.sh available; then
   rehearse 3 "$two" --fault host:uda=5b0c7e21d9f4
   expect 'cannot act in namespaces: '

@@ -46,7 +46,7 @@ class CertificatesTest : public ::testing::Test {
     return TextOfFile(absl::StrCat(folder_, "/", name));
   }
 
-  // The names that have a pair, besides the CA.
+  // The names with a certificate and a key, besides the CA.
   std::vector<std::string> Pairs() {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_)) {
@@ -202,7 +202,7 @@ TEST_F(CertificatesTest, BundleThatCannotBeSignedLeavesTheFileAsItWas) {
     EXPECT_EQ(bundles->back().number, number);
     EXPECT_EQ(bundles->back().cluster, "demo");
   }
-  // As hosts judge them.
+  // Hosts judge bundles like this.
   const Roots taken = TakeRootBundles(
       {Read("ca.crt"), ""}, Read("roots.bundle"), "", "demo", absl::Now());
   EXPECT_THAT(taken.news, IsEmpty());
@@ -223,7 +223,7 @@ TEST_F(CertificatesTest, BundleThatCannotBeSignedLeavesTheFileAsItWas) {
   }
 }
 
-// Files that an administrator lays below /etc/clusterd of a host; no options.
+// The files are in /etc/clusterd of the host; no options are needed.
 TEST(DefaultPlacesTest, ClusterdNeedsOnlyTheControllersAddress) {
   DemoCluster cluster(DemoSpec(1), {"server0"});
   cluster.StartController();

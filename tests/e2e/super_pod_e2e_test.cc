@@ -1,5 +1,5 @@
-// A super pod with the real programs: its rank table uses the places that the
-// chips report, and a wrong place is found.
+// A super pod with the real programs: the rank table uses the places that the
+// chips report, and a check finds a wrong place.
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// On HCCS alone: devices have no address.
+// Only HCCS: devices have no address.
 constexpr char kSpec[] = R"(version: 1
 name: demo
 product: atlas-a3-superpod

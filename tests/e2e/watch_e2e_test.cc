@@ -63,8 +63,8 @@ class OnTerminal {
   OnTerminal(const OnTerminal&) = delete;
   OnTerminal& operator=(const OnTerminal&) = delete;
 
-  // Blocks until the terminal has shown the text after the last one; false if
-  // it never does.
+  // Blocks until the terminal has shown the text after the last one; false on a
+  // timeout.
   bool WaitFor(const std::string& text) {
     const absl::Time until = absl::Now() + kPatience;
     for (;;) {
@@ -91,7 +91,7 @@ class OnTerminal {
   }
 
   const std::string& screen() const { return screen_; }
-  // Keys are echoed and read by lines, as before.
+  // True if keys are echoed and read by lines, as before.
   bool IsAsBefore() const {
     termios now = {};
     return tcgetattr(terminal_, &now) == 0 && now.c_lflag == before_.c_lflag &&

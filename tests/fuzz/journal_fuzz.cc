@@ -5,7 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "daemon/agent/apply/journal.h"
 
-// A good prefix does not depend on the bytes behind it.
+// A good prefix does not depend on the bytes after it.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto text = clusterd::ParseJournal(bytes);

@@ -15,49 +15,44 @@
 namespace clusterd {
 namespace {
 
+using Change = std::function<void(TestCluster&)>;
+
 struct Case {
   int number;
   const char* name;  // The test's.
   const char* product;
-  std::function<void(TestCluster&)> happen;
+  Change happen;
   const char* rule;
   State state;
   const char* who;  // As Who() has it; several: any finding of the rule.
 };
 
-KernelFacts& Kernel(TestCluster& cluster) {
-  return *cluster.facts[0].mutable_kernel();
+// Merges the text into the facts of a host, or of one of its devices.
+Change OnHost(int host, const char* text) {
+  return [=](TestCluster& c) { c.Set(host, text); };
+}
+Change OnDevice(int host, int device, const char* text) {
+  return [=](TestCluster& c) { c.Set(host, device, text); };
 }
 
-void HoldPort(TestCluster& cluster) {
-  BoundSocket* socket =
-      cluster.facts[0].mutable_sockets()->mutable_value()->add_sockets();
-  socket->set_port(60000);
-  socket->set_protocol("tcp");
-  socket->set_address("0.0.0.0");
-  socket->set_state("LISTEN");
-  socket->set_pid(4242);
-  socket->set_command("haproxy");
+void HoldPort(TestCluster& c) {
+  c.Set(0,
+        "sockets {value {sockets {port: 60000 protocol: 'tcp' "
+        "address: '0.0.0.0' state: 'LISTEN' pid: 4242 command: 'haproxy'}}}");
 }
 
-void SwitchTls(TestCluster& cluster) {
-  cluster.device(1, 3).mutable_tls()->mutable_value()->set_enabled(true);
-}
+void SwitchTls(TestCluster& c) { c.Set(1, 3, "tls {value {enabled: true}}"); }
 
-void CutLink(TestCluster& cluster) {
-  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(0, 3).mutable_lldp()->mutable_value()->Clear();
+void CutLink(TestCluster& c) {
+  c.Set(0, 3, "link {value: DOWN}");
+  c.device(0, 3).mutable_lldp()->mutable_value()->Clear();
 }
 
 // A job that hangs, or another user's, has every device of server1.
-void HoldDevices(TestCluster& cluster) {
-  NpuProcess* process = cluster.facts[1]
-                            .mutable_npu_processes()
-                            ->mutable_value()
-                            ->add_processes();
-  process->set_pid(4711);
-  process->set_command("python3");
-  for (uint32_t id = 0; id < 8; ++id) process->add_devices(id);
+void HoldDevices(TestCluster& c) {
+  c.Set(1,
+        "npu_processes {value {processes {pid: 4711 command: 'python3' "
+        "devices: [0, 1, 2, 3, 4, 5, 6, 7]}}}");
 }
 
 std::vector<Case> LaunchCases() {
@@ -80,23 +75,15 @@ std::vector<Case> LaunchCases() {
        },
        "host-name", WARN, "server1"},
       {21, "HcclTakesAnotherInterfaceOfTheHost", "atlas-a2",
-       [](TestCluster& c) {
-         HostInterface* other =
-             c.facts[1].mutable_interfaces()->mutable_value()->add_interfaces();
-         other->set_name("bond0");
-         other->set_up(true);
-         other->add_addresses("10.8.0.9");
-       },
+       OnHost(1,
+              "interfaces {value {interfaces {name: 'bond0' up: true "
+              "addresses: '10.8.0.9'}}}"),
        "host-interface", WARN, "server1"},
-      {27, "TheNicThatHcclIsToldIsNotThere", "atlas-training",
-       [](TestCluster& c) {
-         EnvironmentVariable* set =
-             c.facts[1].mutable_environment()->mutable_value()->add_variables();
-         set->set_name("HCCL_SOCKET_IFNAME");
-         set->set_value("=enp189s0f0");
-         set->set_file("/etc/profile.d/hccl.sh");
-         set->set_line(1);
-       },
+      {27, "TheNicOfHcclIsNotThere", "atlas-training",
+       OnHost(1,
+              "environment {value {variables {name: 'HCCL_SOCKET_IFNAME' "
+              "value: '=enp189s0f0' file: '/etc/profile.d/hccl.sh' "
+              "line: 1}}}"),
        "host-interface", FAIL, "server1"},
       {27, "NothingMapsTheHostsNameToAnAddress", "atlas-training",
        [](TestCluster& c) {
@@ -106,7 +93,7 @@ std::vector<Case> LaunchCases() {
       {32, "ADeviceHasAnIpv6AddressAlone", "atlas-a2",
        [](TestCluster& c) {
          c.device(0, 3).mutable_address()->mutable_value()->clear_settings();
-         c.device(0, 3).mutable_ipv6_address()->set_value("fd00::17/64");
+         c.Set(0, 3, "ipv6_address {value: 'fd00::17/64'}");
        },
        "device-ip-set", UNKNOWN, "server0:3"},
   };
@@ -115,22 +102,19 @@ std::vector<Case> LaunchCases() {
 std::vector<Case> ContainerAndFileCases() {
   return {
       {1, "HccnConfIsNotMountedInTheContainer", "atlas-a2",
-       [](TestCluster& c) {
-         SetMissing(Missing::ABSENT, "/etc/hccn.conf",
-                    c.facts[0].mutable_hccn_conf());
-       },
+       OnHost(0,
+              "hccn_conf {missing {reason: ABSENT "
+              "detail: '/etc/hccn.conf'}}"),
        "hccn-conf", FAIL, "server0"},
       {2, "ToolIsNotMountedInTheContainer", "atlas-a2",
-       [](TestCluster& c) {
-         SetMissing(Missing::ABSENT, "hccn_tool",
-                    c.facts[0].mutable_hccn_tool()->mutable_path());
-       },
+       OnHost(0,
+              "hccn_tool {path {missing {reason: ABSENT "
+              "detail: 'hccn_tool'}}}"),
        "hccn-tool", UNKNOWN, "server0"},
       {3, "AFolderWasMountedAsHccnConf", "atlas-a2",
-       [](TestCluster& c) {
-         SetMissing(Missing::UNREADABLE, "a directory",
-                    c.facts[0].mutable_hccn_conf());
-       },
+       OnHost(0,
+              "hccn_conf {missing {reason: UNREADABLE "
+              "detail: 'a directory'}}"),
        "hccn-conf", FAIL, "server0"},
       {4, "OneDeviceHasAStaleAddressInHccnConf", "atlas-a3",
        [](TestCluster& c) {
@@ -170,34 +154,26 @@ std::vector<Case> TlsAndKernelCases() {
       {11, "TlsIsOnForOneRankAlone", "atlas-training", SwitchTls, "tls-uniform",
        FAIL, "server1:3"},
       {13, "TheRootCannotQueueEveryRank", "atlas-a2",
-       [](TestCluster& c) {
-         Kernel(c).mutable_somaxconn()->set_value(8);
-         Kernel(c).mutable_tcp_max_syn_backlog()->set_value(8);
-       },
+       OnHost(0,
+              "kernel {somaxconn {value: 8} "
+              "tcp_max_syn_backlog {value: 8}}"),
        "listen-backlog", FAIL, "server0"},
       {13, "TheKernelDropsWhoDialsTheRoot", "atlas-a2",
-       [](TestCluster& c) {
-         Kernel(c).mutable_tcp_max_syn_backlog()->set_value(8);
-       },
-       "syn-backlog", FAIL, "server0"},
+       OnHost(0, "kernel {tcp_max_syn_backlog {value: 8}}"), "syn-backlog",
+       FAIL, "server0"},
       {15, "TlsDiffersBetweenNodesOfAJob", "atlas-a3", SwitchTls, "tls-uniform",
        FAIL, "server1:3"},
       {18, "TheTlsQueryFailsOnAManagedHost", "atlas-a2",
-       [](TestCluster& c) {
-         SetMissing(Missing::TOOL_FAILED, "Command execute failed!",
-                    c.device(0, 0).mutable_tls());
-       },
+       OnDevice(0, 0,
+                "tls {missing {reason: TOOL_FAILED "
+                "detail: 'Command execute failed!'}}"),
        "tls-uniform", UNKNOWN, "server0:0"},
       {19, "FirewalldIsActiveOnOneNode", "atlas-training",
-       [](TestCluster& c) {
-         c.facts[1].mutable_firewalld()->mutable_active()->set_value(true);
-       },
-       "firewall", FAIL, "server1"},
+       OnHost(1, "firewalld {active {value: true}}"), "firewall", FAIL,
+       "server1"},
       {19, "HccsIsOffOnOneNode", "atlas-a2",
        [](TestCluster& c) {
-         for (int i = 0; i < 8; ++i) {
-           c.device(1, i).mutable_hccs()->mutable_value()->set_ok(false);
-         }
+         for (int i = 0; i < 8; ++i) c.Set(1, i, "hccs {value {ok: false}}");
        },
        "hccs", FAIL, "server1:0-7"},
   };
@@ -214,10 +190,9 @@ std::vector<Case> NetworkCases() {
       {16, "NoNeighbourIsHeardSinceTheLinkIsDown", "atlas-a2", CutLink, "link",
        FAIL, "server0:3"},
       {17, "NoDetectAddressIsConfigured", "atlas-training",
-       [](TestCluster& c) {
-         c.device(0, 4).mutable_detect_address()->set_value("0.0.0.0");
-         c.device(0, 4).mutable_net_health()->set_value(NET_HEALTH_INIT);
-       },
+       OnDevice(0, 4,
+                "detect_address {value: '0.0.0.0'} "
+                "net_health {value: NET_HEALTH_INIT}"),
        "detect-address", FAIL, "server0:4"},
       {17, "ADirectlyCabledDeviceProbesThePeerOfAnotherIndex", "atlas-training",
        [](TestCluster& c) {
@@ -238,9 +213,9 @@ std::vector<Case> NetworkCases() {
                  c.device(0, i).lldp().value().system_name());
            }
          }
-         LldpNeighbour* leaf = c.device(1, 3).mutable_lldp()->mutable_value();
-         leaf->set_system_name("leaf-17");
-         leaf->set_chassis_id("6c:b1:58:00:00:17");
+         c.Set(1, 3,
+               "lldp {value {system_name: 'leaf-17' "
+               "chassis_id: '6c:b1:58:00:00:17'}}");
        },
        "lldp-rail", FAIL, "server1:3"},
       {20, "TheOpticalLinkIsDown", "atlas-a3", CutLink, "link", FAIL,
@@ -251,9 +226,7 @@ std::vector<Case> NetworkCases() {
        },
        "device-ip-set", FAIL, "server0:2"},
       {26, "TheDetectAddressLiesInTheReservedRange", "atlas-a3",
-       [](TestCluster& c) {
-         c.device(0, 2).mutable_detect_address()->set_value("192.168.1.9");
-       },
+       OnDevice(0, 2, "detect_address {value: '192.168.1.9'}"),
        "detect-address", FAIL, "server0:2"},
       {33, "TwoDevicesOfASuperPodHaveOneSdid", "atlas-a3-superpod",
        [](TestCluster& c) {

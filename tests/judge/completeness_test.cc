@@ -23,22 +23,11 @@ State StateOf(const TestCluster& cluster, const std::string& rule) {
   return cluster.Check(rule).state();
 }
 
-// One change for each rule, in healthy facts or in the spec, that it must
-// notice.
-struct Fault {
-  const char* rule;
-  const char* product;
-  std::function<void(TestCluster&)> make;
-  // Set if the rule only judges in special circumstances.
-  std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
-};
-
 // cluster.yaml names no number.
 void NameNoNumbers(TestCluster& c) {
-  c.spec.mutable_hccl()->set_base_port_auto(true);
-  c.spec.mutable_hccl()->set_port_count_auto(true);
-  c.spec.mutable_kernel()->set_somaxconn_auto(true);
-  c.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+  c.SetSpec(
+      "hccl {base_port_auto: true port_count_auto: true} "
+      "kernel {somaxconn_auto: true tcp_max_syn_backlog_auto: true}");
 }
 
 // A job that logs in, and its hosts' facts about that.
@@ -56,36 +45,62 @@ void NeedPackages(TestCluster& c) {
   job.set_user("ann");
   job.set_python("/usr/bin/python3");
   job.set_requirements("torch==2.1.0\n");
-  for (HostFacts& host : c.facts) {
-    PythonPackage* const package =
-        host.mutable_python()->mutable_value()->add_packages();
-    package->set_name("torch");
-    package->set_version("2.1.0");
+  for (int host : {0, 1}) {
+    c.Set(host, "python {value {packages {name: 'torch' version: '2.1.0'}}}");
   }
 }
 
-void AddNpuProcess(uint32_t pid, HostFacts* host) {
-  NpuProcess* process =
-      host->mutable_npu_processes()->mutable_value()->add_processes();
-  process->set_pid(pid);
-  process->add_devices(3);
+using Change = std::function<void(TestCluster&)>;
+
+// Merges the text into the facts of server0, or of its device 3.
+Change OnHost(const char* text) {
+  return [=](TestCluster& c) { c.Set(0, text); };
+}
+Change OnDevice(const char* text) {
+  return [=](TestCluster& c) { c.Set(0, 3, text); };
+}
+Change WithAddress(const char* address, const char* netmask = "255.255.255.0") {
+  return [=](TestCluster& c) { c.SetAddress(0, 3, address, netmask); };
 }
 
+// The server plans only these devices.
+void KeepDevices(TestCluster& c, int server, const std::vector<uint32_t>& ids) {
+  c.spec.mutable_servers(server)->clear_devices();
+  for (const uint32_t id : ids) {
+    c.spec.mutable_servers(server)->add_devices()->set_id(id);
+  }
+}
+
+void StartJob(TestCluster& c) { c.StartJob(); }
+
+void StartJobWithoutRoce(TestCluster& c) {
+  c.StartJob();
+  c.spec.set_roce_unused(true);
+}
+
+void StartJobAtPort(TestCluster& c) {
+  c.StartJob().mutable_servers(0)->set_master_port(29500);
+}
+
+void StartJobWithTable(TestCluster& c) {
+  c.StartJob().set_rank_table(MakeRankTable(c.spec));
+}
+
+// One change for each rule, in healthy facts or in the spec, that it must
+// notice.
+struct Fault {
+  const char* rule;
+  Change make;
+  // Set if the rule only judges in special circumstances.
+  Change prepare = [](TestCluster&) {};
+  const char* product = "atlas-training";
+};
+
 std::vector<Fault> Faults() {
-  const auto address = [](const char* address, const char* netmask) {
-    return [=](TestCluster& c) { c.SetAddress(0, 3, address, netmask); };
-  };
-  const char* const a1 = "atlas-training";
-  const auto start_job = [](TestCluster& c) { c.StartJob(); };
-  const auto keep_devices = [](TestCluster& c, int server,
-                               std::vector<uint32_t> ids) {
-    c.spec.mutable_servers(server)->clear_devices();
-    for (const uint32_t id : ids) {
-      c.spec.mutable_servers(server)->add_devices()->set_id(id);
-    }
-  };
+  const Change other_pfc = OnDevice("pfc {value: '0,0,0,0,1,0,0,0'}");
+  const Change tls_on = OnDevice("tls {value {enabled: true}}");
   return {
-      {"ssh-ready", a1,
+      {"ssh-ready",
        [](TestCluster& c) {
          c.facts[0]
              .mutable_ssh()
@@ -94,93 +109,67 @@ std::vector<Fault> Faults() {
              ->set_works(false);
        },
        LaunchBySsh},
-      {"job-python", a1,
+      {"job-python",
        [](TestCluster& c) {
          c.facts[1].mutable_python()->mutable_value()->clear_packages();
        },
        NeedPackages},
-      {"job-script", a1,
+      {"job-script",
        [](TestCluster& c) {
          c.job->set_script("import torch\ndist.init_process_group('nccl')\n");
        },
        [](TestCluster& c) { c.StartJob().set_script("import deepspeed\n"); }},
-      {"job-device-count", a1,
-       [=](TestCluster& c) {
-         for (int s : {0, 1}) keep_devices(c, s, {0, 1, 2});
+      {"job-device-count",
+       [](TestCluster& c) {
+         for (int s : {0, 1}) KeepDevices(c, s, {0, 1, 2});
        },
-       start_job},
-      {"job-device-group", a1,
-       [=](TestCluster& c) {
-         keep_devices(c, 0, {3, 4});
+       StartJob},
+      {"job-device-group",
+       [](TestCluster& c) {
+         KeepDevices(c, 0, {3, 4});
        },
        [](TestCluster& c) {
          c = TestCluster("atlas-training", "", 1);
          c.StartJob();
        }},
-      {"job-super-pod", "atlas-a3-superpod",
+      {"job-super-pod",
        [](TestCluster& c) {
          for (DeviceFacts& device : *c.facts[1].mutable_devices()) {
            device.mutable_super_pod()->mutable_value()->set_super_pod_id(1);
          }
        },
+       StartJobWithoutRoce, "atlas-a3-superpod"},
+      {"job-uniform",
        [](TestCluster& c) {
-         c.StartJob();
-         c.spec.set_roce_unused(true);
-       }},
-      {"job-uniform", a1,
-       [=](TestCluster& c) {
-         keep_devices(c, 1, {0, 1, 2, 3});
+         KeepDevices(c, 1, {0, 1, 2, 3});
        },
-       start_job},
-      {"job-size", a1,
+       StartJob},
+      {"job-size",
        [](TestCluster& c) {
          c.job->add_servers();
          c.spec.add_servers();
        },
-       start_job},
-      {"rendezvous", a1,
+       StartJob},
+      {"rendezvous",
        [](TestCluster& c) {
          c.job->mutable_servers(0)->set_master_port(60000);
        },
-       [](TestCluster& c) {
-         c.StartJob().mutable_servers(0)->set_master_port(29500);
-       }},
-      {"ranks", a1,
+       StartJobAtPort},
+      {"ranks",
        [](TestCluster& c) { c.job->mutable_servers(0)->set_world_size(8); },
        [](TestCluster& c) {
          c.StartJob().mutable_servers(0)->set_world_size(16);
        }},
-      {"rank-table", a1,
-       [](TestCluster& c) { c.SetAddress(0, 3, "10.9.9.9", "255.255.255.0"); },
-       [](TestCluster& c) {
-         c.StartJob().set_rank_table(MakeRankTable(c.spec));
-       }},
-      {"job-dtype", a1, [](TestCluster& c) { c.job->add_dtypes("bfp16"); },
+      {"rank-table", WithAddress("10.9.9.9"), StartJobWithTable},
+      {"job-dtype", [](TestCluster& c) { c.job->add_dtypes("bfp16"); },
        [](TestCluster& c) { c.StartJob().add_dtypes("fp16"); }},
-      {"ports-reserved", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
-       }},
-      {"ports-free", a1,
-       [](TestCluster& c) {
-         BoundSocket* socket =
-             c.facts[0].mutable_sockets()->mutable_value()->add_sockets();
-         socket->set_port(60000);
-         socket->set_protocol("tcp");
-         socket->set_address("0.0.0.0");
-         socket->set_state("LISTEN");
-         socket->set_pid(4711);
-       }},
-      {"listen-backlog", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(128);
-       }},
-      {"syn-backlog", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(
-             128);
-       }},
-      {"sysctl-persistent", a1,
+      {"ports-reserved", OnHost("kernel {reserved_ports {value: ''}}")},
+      {"ports-free",
+       OnHost("sockets {value {sockets {port: 60000 protocol: 'tcp' "
+              "address: '0.0.0.0' state: 'LISTEN' pid: 4711}}}")},
+      {"listen-backlog", OnHost("kernel {somaxconn {value: 128}}")},
+      {"syn-backlog", OnHost("kernel {tcp_max_syn_backlog {value: 128}}")},
+      {"sysctl-persistent",
        [](TestCluster& c) {
          c.facts[0]
              .mutable_kernel()
@@ -188,19 +177,16 @@ std::vector<Fault> Faults() {
              ->mutable_value()
              ->clear_assignments();
        }},
-      {"firewall", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_ufw()->mutable_active()->set_value(true);
-       }},
-      {"host-interface", a1,
+      {"firewall", OnHost("ufw {active {value: true}}")},
+      {"host-interface",
        [](TestCluster& c) {
          c.facts[0].mutable_interfaces()->mutable_value()->clear_interfaces();
        }},
-      {"host-name", a1,
+      {"host-name",
        [](TestCluster& c) {
          c.facts[0].mutable_own_name()->mutable_value()->clear_addresses();
        }},
-      {"open-files", a1,
+      {"open-files",
        [](TestCluster& c) {
          c.facts[0]
              .mutable_open_files()
@@ -208,234 +194,110 @@ std::vector<Fault> Faults() {
              ->mutable_limits(0)
              ->set_hard(16);
        }},
-      {"hccl-environment", a1,
+      {"hccl-environment",
+       OnHost("environment {value {variables {name: 'HCCL_CONNECT_TIMEOUT' "
+              "value: '60'}}}")},
+      {"container-mounts", OnHost("in_container {value: true} "
+                                  "hccn_conf {missing {reason: ABSENT}}")},
+      {"clock-skew",
        [](TestCluster& c) {
-         EnvironmentVariable* const variable =
-             c.facts[0].mutable_environment()->mutable_value()->add_variables();
-         variable->set_name("HCCL_CONNECT_TIMEOUT");
-         variable->set_value("60");
+         c.Set(1,
+               "clock {value {ahead_at_least_ms: 60000 "
+               "ahead_at_most_ms: 60100}}");
        }},
-      {"container-mounts", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_in_container()->set_value(true);
-         SetMissing(Missing::ABSENT, "", c.facts[0].mutable_hccn_conf());
-       }},
-      {"clock-skew", a1,
-       [](TestCluster& c) {
-         ClockFact::Clock* const clock =
-             c.facts[1].mutable_clock()->mutable_value();
-         clock->set_ahead_at_least_ms(60000);
-         clock->set_ahead_at_most_ms(60100);
-       }},
-      {"drift", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_drift()->mutable_value()->add_drifts();
-       }},
-      {"maintenance", a1,
+      {"drift", OnHost("drift {value {drifts {}}}")},
+      {"maintenance",
        [](TestCluster& c) { c.spec.mutable_waivers(0)->set_until_ms(0); },
        [](TestCluster& c) {
          c.now = absl::FromUnixSeconds(1'000'000);
-         c.spec.add_waivers()->set_rule("optics");
-         c.spec.mutable_waivers(0)->set_until_ms(1'000'001'000);
+         c.SetSpec("waivers {rule: 'optics' until_ms: 1000001000}");
        }},
-      {"hccn-tool", a1,
+      {"hccn-tool", OnHost("hccn_tool {path {missing {reason: ABSENT}}}")},
+      {"device-count", OnHost("device_ids {value {ids: 8}}")},
+      {"device-idle", OnHost("npu_processes {value {"
+                             "processes {pid: 4711 devices: 3}}}")},
+      {"device-namespace",
+       OnHost("device_owners {value {owners {pid: 731804 devices: 3}}}")},
+      {"device-memory", OnDevice("memory {value {used_mb: 30710}}")},
+      {"neighbour-table", OnHost("kernel {neighbours_most {value: 2}}")},
+      {"host-memory", OnHost("memory {value {kills {}}}")},
+      {"device-process-limit",
+       OnHost("npu_processes {value {processes {pid: 4711 devices: 3} "
+              "processes {pid: 4712 devices: 3}}}")},
+      {"hccn-conf",
+       OnHost("hccn_conf {value {problems {kind: NO_FINAL_NEWLINE}}}")},
+      {"backlog-uniform", OnHost("kernel {somaxconn {value: 4096}}"),
+       NameNoNumbers},
+      {"ports-uniform",
+       OnHost("kernel {reserved_ports {value: '8080,60000-60015'}}"),
+       NameNoNumbers},
+      {"version-uniform", OnHost("versions {driver {value: '1'}}")},
+      {"environment-uniform",
+       OnHost("environment {value {variables {name: 'HCCL_INTRA_ROCE_ENABLE' "
+              "value: '1'}}}")},
+      {"roots-uniform", OnHost("roots {value {hashes: 'sha256:0'}}")},
+      {"cluster-size",
        [](TestCluster& c) {
-         SetMissing(Missing::ABSENT, "",
-                    c.facts[0].mutable_hccn_tool()->mutable_path());
+         for (int i = 0; i < 512; ++i) c.spec.add_servers();
        }},
-      {"device-count", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_device_ids()->mutable_value()->add_ids(8);
-       }},
-      {"device-idle", a1,
-       [](TestCluster& c) { AddNpuProcess(4711, &c.facts[0]); }},
-      {"device-namespace", a1,
-       [](TestCluster& c) {
-         DeviceOwner* const owner =
-             c.facts[0].mutable_device_owners()->mutable_value()->add_owners();
-         owner->set_pid(731804);
-         owner->add_devices(3);
-       }},
-      {"device-memory", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_memory()->mutable_value()->set_used_mb(30710);
-       }},
-      {"neighbour-table", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_neighbours_most()->set_value(2);
-       }},
-      {"host-memory", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_memory()->mutable_value()->add_kills();
-       }},
-      {"device-process-limit", a1,
-       [](TestCluster& c) {
-         for (const uint32_t pid : {4711, 4712}) {
-           AddNpuProcess(pid, &c.facts[0]);
-         }
-       }},
-      {"hccn-conf", a1,
-       [](TestCluster& c) {
-         c.facts[0]
-             .mutable_hccn_conf()
-             ->mutable_value()
-             ->add_problems()
-             ->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
-       }},
-      {"link", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-       }},
-      {"net-health", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_net_health()->set_value(NET_HEALTH_FAULT);
-       }},
-      {"lldp", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
-       }},
-      {"device-health", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_health()->mutable_value()->add_error_codes(
-             "80E18402");
-       }},
-      {"driver-compat", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_compatibility()->set_value("NOK");
-       }},
-      {"hccs", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_hccs()->mutable_value()->set_ok(false);
-       }},
-      {"optics", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_optical()->mutable_value()->add_alarms();
-       }},
-      {"link-flaps", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_link_history()->mutable_value()->add_changes();
-       }},
-      {"device-ip-set", a1,
+      {"cluster-size-power", [](TestCluster& c) { c.spec.add_servers(); }},
+      {"host-identity", [](TestCluster& c) { c.Silence(0); }},
+      {"link", OnDevice("link {value: DOWN}")},
+      {"net-health", OnDevice("net_health {value: NET_HEALTH_FAULT}")},
+      {"lldp", OnDevice("lldp {value {heard: false}}")},
+      {"device-health", OnDevice("health {value {error_codes: '80E18402'}}")},
+      {"driver-compat", OnDevice("compatibility {value: 'NOK'}")},
+      {"hccs", OnDevice("hccs {value {ok: false}}")},
+      {"optics", OnDevice("optical {value {alarms {}}}")},
+      {"link-flaps", OnDevice("link_history {value {changes {}}}")},
+      {"device-ip-set",
        [](TestCluster& c) {
          c.device(0, 3).mutable_address()->mutable_value()->clear_settings();
        }},
-      {"device-ip-planned", a1, address("192.168.103.77", "255.255.255.0")},
-      {"device-ip-persistent", a1,
+      {"device-ip-planned", WithAddress("192.168.103.77")},
+      {"device-ip-persistent",
        [](TestCluster& c) {
          c.facts[0].mutable_hccn_conf()->mutable_value()->clear_entries();
        }},
-      {"device-ip-allowed", a1, address("127.0.0.1", "255.255.255.0")},
-      {"gateway", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
-       }},
-      {"gateway-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_gateway()->set_value("192.168.103.9");
-       }},
-      {"detect-address", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
-       }},
-      {"detect-address-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_detect_address()->set_value("192.168.103.9");
-       }},
-      {"subnet-pairs", a1, address("192.168.99.1", "255.255.255.0")},
-      {"subnet-distinct", a1, address("192.168.100.77", "255.255.255.0")},
-      {"subnet-across-hosts", a1, address("192.168.99.1", "255.255.255.0")},
-      {"subnet-shared", "atlas-a2", address("10.9.9.9", "255.255.255.0")},
-      {"ip-unique", a1, address("192.168.103.3", "255.255.255.0")},
-      {"ip-host-part", a1,
+      {"device-ip-allowed", WithAddress("127.0.0.1")},
+      {"gateway", OnDevice("gateway {value: '10.0.0.1'}")},
+      {"gateway-persistent", OnDevice("gateway {value: '192.168.103.9'}")},
+      {"detect-address", OnDevice("detect_address {value: '0.0.0.0'}")},
+      {"detect-address-persistent",
+       OnDevice("detect_address {value: '192.168.103.9'}")},
+      {"subnet-pairs", WithAddress("192.168.99.1")},
+      {"subnet-distinct", WithAddress("192.168.100.77")},
+      {"subnet-across-hosts", WithAddress("192.168.99.1")},
+      {"subnet-shared", WithAddress("10.9.9.9"), [](TestCluster&) {},
+       "atlas-a2"},
+      {"ip-unique", WithAddress("192.168.103.3")},
+      {"ip-host-part",
        [](TestCluster& c) {
          c.SetAddress(0, 3, "10.1.0.1", "255.255.0.0");
          c.SetAddress(1, 3, "10.1.1.1", "255.255.0.0");
        }},
-      {"netmask-uniform", a1, address("192.168.103.1", "255.255.0.0")},
-      {"tls-uniform", a1,
+      {"netmask-uniform", WithAddress("192.168.103.1", "255.255.0.0")},
+      {"tls-uniform", tls_on},
+      {"mtu-uniform", OnDevice("mtu {value: 9000}")},
+      {"speed-uniform", OnDevice("speed_mbps {value: 100000}")},
+      {"subnet-superpod", OnDevice("vnic {value {up: false}}"),
+       [](TestCluster&) {}, "atlas-a3-superpod"},
+      {"lldp-rail",
        [](TestCluster& c) {
-         c.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
-       }},
-      {"mtu-uniform", a1,
-       [](TestCluster& c) { c.device(0, 3).mutable_mtu()->set_value(9000); }},
-      {"backlog-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(4096);
-       },
-       NameNoNumbers},
-      {"ports-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
-             "8080,60000-60015");
-       },
-       NameNoNumbers},
-      {"speed-uniform", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_speed_mbps()->set_value(100000);
-       }},
-      {"subnet-superpod", "atlas-a3-superpod",
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_vnic()->mutable_value()->set_up(false);
-       }},
-      {"lldp-rail", a1,
-       [](TestCluster& c) {
-         LldpNeighbour* lldp = c.device(0, 3).mutable_lldp()->mutable_value();
-         lldp->set_chassis_id("another");
+         c.Set(0, 3,
+               "lldp {value {chassis_id: 'another' "
+               "system_name: 'leaf-4'}}");
          c.spec.mutable_servers(0)->mutable_devices(3)->set_switch_name(
              "leaf-3");
-         lldp->set_system_name("leaf-4");
        }},
-      {"lossless", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
-       }},
-      {"mtu-persistent", a1,
-       [](TestCluster& c) { c.device(0, 3).mutable_mtu()->set_value(4200); }},
-      {"tls-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
-       }},
-      {"pfc-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
-       }},
-      {"dscp-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_dscp_to_tc()->set_value("33:3");
-       }},
-      {"roce-port-persistent", a1,
-       [](TestCluster& c) {
-         c.device(0, 3).mutable_roce_port()->set_value("4791");
-       }},
-      {"tls-certificates", a1,
-       [](TestCluster& c) {
-         c.device(0, 3)
-             .mutable_tls()
-             ->mutable_value()
-             ->add_certificates()
-             ->set_status(TlsCertificate::EXPIRED);
-       }},
-      {"version-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
-       }},
-      {"environment-uniform", a1,
-       [](TestCluster& c) {
-         EnvironmentVariable* const variable =
-             c.facts[0].mutable_environment()->mutable_value()->add_variables();
-         variable->set_name("HCCL_INTRA_ROCE_ENABLE");
-         variable->set_value("1");
-       }},
-      {"roots-uniform", a1,
-       [](TestCluster& c) {
-         c.facts[0].mutable_roots()->mutable_value()->add_hashes("sha256:0");
-       }},
-      {"cluster-size", a1,
-       [](TestCluster& c) {
-         for (int i = 0; i < 512; ++i) c.spec.add_servers();
-       }},
-      {"cluster-size-power", a1, [](TestCluster& c) { c.spec.add_servers(); }},
-      {"host-identity", a1, [](TestCluster& c) { c.Silence(0); }},
+      {"lossless", other_pfc},
+      {"mtu-persistent", OnDevice("mtu {value: 4200}")},
+      {"tls-persistent", tls_on},
+      {"pfc-persistent", other_pfc},
+      {"dscp-persistent", OnDevice("dscp_to_tc {value: '33:3'}")},
+      {"roce-port-persistent", OnDevice("roce_port {value: '4791'}")},
+      {"tls-certificates",
+       OnDevice("tls {value {certificates {status: EXPIRED}}}")},
   };
 }
 
@@ -464,27 +326,23 @@ TEST(CompletenessTest, EveryRuleNoticesAFaultAndPassesWithoutIt) {
 struct Reader {
   const char* fact;  // Path in HostFacts.
   std::vector<std::string> rules;
-  const char* product = "atlas-training";
   // Set if the fact only matters in special circumstances.
-  std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
+  Change prepare = [](TestCluster&) {};
+  const char* product = "atlas-training";
   // For a fact that a host may well lack, such as a record of applies: the
   // state of its rules then.
   State unset = UNKNOWN;
 };
 
 std::vector<Reader> Readers() {
-  const char* const a1 = "atlas-training";
+  const Change no_change = [](TestCluster&) {};
   const auto open_ports = [](TestCluster& c) {
     c.spec.set_firewall(FIREWALL_OPEN_PORTS);
-    for (FirewallFacts* firewall :
-         {c.facts[0].mutable_ufw(), c.facts[0].mutable_firewalld()}) {
-      firewall->mutable_active()->set_value(true);
-      for (AllowedFact* fact : {firewall->mutable_allowed(),
-                                firewall->mutable_allowed_permanently()}) {
-        AllowedPort* all = fact->mutable_value()->add_ports();
-        all->set_first_port(1);
-        all->set_last_port(65535);
-      }
+    for (const char* firewall : {"ufw", "firewalld"}) {
+      constexpr char kAll[] =
+          "{value {ports {first_port: 1 last_port: 65535}}}";
+      c.Set(0, absl::StrCat(firewall, " {active {value: true} allowed ", kAll,
+                            " allowed_permanently ", kAll, "}"));
     }
   };
   const auto two_subnets = [](TestCluster& c) {
@@ -499,9 +357,9 @@ std::vector<Reader> Readers() {
         "device-ip-allowed", "gateway", "gateway-persistent", "detect-address",
         "detect-address-persistent", "subnet-pairs", "subnet-distinct",
         "subnet-across-hosts", "ip-unique", "ip-host-part", "netmask-uniform"}},
-      {"devices.address", {"subnet-shared"}, "atlas-a2"},
+      {"devices.address", {"subnet-shared"}, no_change, "atlas-a2"},
       {"devices.gateway", {"gateway", "gateway-persistent", "ip-unique"}},
-      {"devices.gateway", {"subnet-shared"}, "atlas-a2", two_subnets},
+      {"devices.gateway", {"subnet-shared"}, two_subnets, "atlas-a2"},
       {"devices.detect_address",
        {"detect-address", "detect-address-persistent"}},
       {"devices.net_health", {"net-health"}},
@@ -509,15 +367,15 @@ std::vector<Reader> Readers() {
       {"devices.lldp", {"lldp", "lldp-rail"}},
       {"devices.mtu", {"mtu-uniform"}},
       {"devices.speed_mbps", {"speed-uniform"}},
-      {"devices.vnic", {"subnet-superpod"}, "atlas-a3-superpod"},
-      {"devices.super_pod", {"subnet-superpod"}, "atlas-a3-superpod"},
+      {"devices.vnic", {"subnet-superpod"}, no_change, "atlas-a3-superpod"},
+      {"devices.super_pod",
+       {"subnet-superpod"},
+       no_change,
+       "atlas-a3-superpod"},
       {"devices.super_pod",
        {"job-super-pod"},
-       "atlas-a3-superpod",
-       [](TestCluster& c) {
-         c.StartJob();
-         c.spec.set_roce_unused(true);
-       }},
+       StartJobWithoutRoce,
+       "atlas-a3-superpod"},
       {"devices.recovery", {"hccn-conf"}},
       {"devices.tls", {"tls-uniform"}},
       {"devices.health", {"device-health"}},
@@ -537,32 +395,19 @@ std::vector<Reader> Readers() {
         "pfc-persistent", "dscp-persistent", "roce-port-persistent"}},
       {"kernel.reserved_ports",
        {"ports-reserved", "ports-uniform"},
-       a1,
        NameNoNumbers},
       {"kernel.somaxconn",
        {"listen-backlog", "backlog-uniform"},
-       a1,
        NameNoNumbers},
       {"kernel.tcp_max_syn_backlog",
        {"syn-backlog", "backlog-uniform"},
-       a1,
        NameNoNumbers},
       {"kernel.reserved_ports_at_boot", {"sysctl-persistent"}},
       {"kernel.somaxconn_at_boot", {"sysctl-persistent"}},
       {"kernel.tcp_max_syn_backlog_at_boot", {"sysctl-persistent"}},
       {"sockets", {"ports-free"}},
-      {"sockets",
-       {"rendezvous"},
-       a1,
-       [](TestCluster& c) {
-         c.StartJob().mutable_servers(0)->set_master_port(29500);
-       }},
-      {"devices.address",
-       {"rank-table"},
-       a1,
-       [](TestCluster& c) {
-         c.StartJob().set_rank_table(MakeRankTable(c.spec));
-       }},
+      {"sockets", {"rendezvous"}, StartJobAtPort},
+      {"devices.address", {"rank-table"}, StartJobWithTable},
       {"npu_processes", {"device-idle", "device-process-limit"}},
       {"device_owners", {"device-namespace"}},
       {"devices.memory", {"device-memory"}},
@@ -574,16 +419,13 @@ std::vector<Reader> Readers() {
       {"ufw.installed", {"firewall"}},
       {"ufw.active", {"firewall"}},
       {"ufw.enabled_at_boot", {"firewall"}},
-      {"ufw.allowed", {"firewall"}, "atlas-training", open_ports},
+      {"ufw.allowed", {"firewall"}, open_ports},
       {"firewalld.installed", {"firewall"}},
       {"firewalld.active", {"firewall"}},
       {"firewalld.enabled_at_boot", {"firewall"}},
-      {"firewalld.allowed", {"firewall"}, "atlas-training", open_ports},
-      {"firewalld.allowed_permanently",
-       {"firewall"},
-       "atlas-training",
-       open_ports},
-      {"firewalld.other_zones", {"firewall"}, "atlas-training", open_ports},
+      {"firewalld.allowed", {"firewall"}, open_ports},
+      {"firewalld.allowed_permanently", {"firewall"}, open_ports},
+      {"firewalld.other_zones", {"firewall"}, open_ports},
       {"drop_rules", {"firewall"}},
       {"interfaces", {"host-interface"}},
       {"own_name", {"host-name"}},
@@ -599,9 +441,9 @@ std::vector<Reader> Readers() {
       {"versions.firmware", {"version-uniform", "driver-compat"}},
       {"versions.firmware_of_driver", {"driver-compat"}},
       {"versions.cann", {"version-uniform"}},
-      {"ssh", {"ssh-ready"}, "atlas-training", LaunchBySsh},
-      {"python", {"job-python"}, "atlas-training", NeedPackages},
-      {"drift", {"drift"}, "atlas-training", [](TestCluster&) {}, SKIPPED},
+      {"ssh", {"ssh-ready"}, LaunchBySsh},
+      {"python", {"job-python"}, NeedPackages},
+      {"drift", {"drift"}, no_change, "atlas-training", SKIPPED},
   };
 }
 

@@ -61,7 +61,7 @@ TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
   EXPECT_THAT(page.body, AllOf(HasSubstr("Content-Security-Policy"),
                                HasSubstr(report.run_id())));
   EXPECT_THAT(get("/report.json").body, HasSubstr(report.run_id()));
-  // A check of one host alone: not the newest of all.
+  // A check of only one host is not the newest of all.
   CheckRequest of_one;
   of_one.add_hosts("server0");
   Report other;
@@ -130,7 +130,7 @@ TEST(StatusTest, HealthIsBadWhileTheTimersStandStill) {
   TestController stuck(&certificates, 1, &stands_still,
                        StatusOn("127.0.0.1:0"));
   stuck.Start();
-  // On a busy machine the workers may be late, too, but not for ever.
+  // On a busy machine the workers may be late too, but not forever.
   EXPECT_TRUE(WaitUntil([&] {
     const HttpReply bad = HttpClient(stuck.status_port()).Get("/healthz");
     EXPECT_EQ(bad.code, 503);

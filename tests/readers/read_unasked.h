@@ -43,7 +43,7 @@ inline constexpr std::array<UnreadQuery, 14> kUnreadQueries = {{
     {"-hw_stats", "-stat has the counters that tell a loss of packets"},
     {"-bandwidth", "the load of one moment; -stat counts since the boot"},
     {"-shaping", "no rule and no setting limits a device's bandwidth"},
-    {"-process", "who uses a device is told by its node, device_users.h"},
+    {"-process", "the node of a device has its users, device_users.h"},
     {"-version", "the files version.info tell the versions"},
     {"-arp", "worded by the device, and nobody has published how"},
     {"-ip_route", "worded by the device, and nobody has published how"},

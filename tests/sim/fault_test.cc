@@ -140,8 +140,7 @@ class ApplyFaultTest : public ::testing::Test {
   void Apply(const std::string& text) {
     const auto faults = ParseFaults({text}, A2Server());
     ASSERT_TRUE(faults.ok()) << faults.status();
-    const absl::Status status = ApplyFault(faults->front(), host_);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(ApplyFault(faults->front(), host_), absl::OkStatus());
   }
   std::string State(const std::string& key) {
     return host_.state().Read().Find(key).value_or("none");

@@ -54,9 +54,8 @@ TEST_F(HostFolderTest, RemoveOfNothingIsFine) {
 TEST_F(HostFolderTest, AdoptedProgramRunsFromItsNewPlace) {
   ASSERT_TRUE(host_.Adopt("usr/bin/true", "/bin/true").ok());
   EXPECT_EQ(system(host_.Path("usr/bin/true").c_str()), 0);
-  const absl::Status status = host_.Adopt("tool", "/nonexistent/tool");
-  EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(status, HasText("/nonexistent/tool"));
+  EXPECT_THAT(host_.Adopt("tool", "/nonexistent/tool"),
+              Fails(absl::StatusCode::kNotFound, HasText("/nonexistent/tool")));
 }
 
 TEST_F(HostFolderTest, NodeIsThereWhoeverMakesIt) {

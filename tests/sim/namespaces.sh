@@ -79,7 +79,7 @@ enter_server() {
   cp "${own%/*}/hosts" /etc/hosts
   echo "hosts: files" >/etc/nsswitch.conf
   mkdir -p /etc/clusterd
-  echo "simulated devices, in network, mount and UTS namespaces of its own" >/etc/clusterd/simulation
+  echo "own namespaces" >/etc/clusterd/simulation
 
   mkdir "$own/dev"
   for node in null zero full random urandom tty; do

@@ -95,7 +95,7 @@ absl::Status SetMemoryErrors(const HostFolder& folder, int device,
 
 absl::Status SetCompatibility(const HostFolder& folder, int device,
                               const std::string& value) {
-  // The question names the card alone, and the script then takes its chip 0.
+  // The query names only the card, and the script then takes its chip 0.
   const bool is_second = absl::EndsWith(PlaceOf(folder, device), " 1");
   return WriteAnswer(folder, is_second ? device - 1 : device, "board",
                      {{"Software Version", "23.0.7"},

@@ -36,8 +36,7 @@ class NpuSmiTest : public ::testing::Test {
   void Apply(const std::string& text) {
     const auto faults = ParseFaults({text}, {{0, 1, 2}, "A3-superpod"});
     ASSERT_TRUE(faults.ok()) << faults.status();
-    const absl::Status status = ApplyFault(faults->front(), host_);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(ApplyFault(faults->front(), host_), absl::OkStatus());
   }
 
   TestFolder folder_;

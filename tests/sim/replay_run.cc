@@ -174,7 +174,7 @@ class ConfLock {
   int fd_ = -1;
 };
 
-// The kernel lists locks by inode, and behind each the processes that wait:
+// The kernel lists locks by inode, and after each the processes that wait:
 //   1: FLOCK  ADVISORY  WRITE 4710 fe:01:1234 0 EOF
 //   1: -> FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF
 // An inode of that number may have a lock in any file system: ours is the one

@@ -49,14 +49,14 @@ struct RunSetup {
   bool lock_for_ever = false;
   bool renamed_while_waiting = false;
   bool with_partner = false;
-  // So many devices are set together, in so many rounds; 0: one run.
+  // The number of devices set together, and of rounds; 0: one run.
   int devices_at_once = 0;
   int rounds = 0;
   std::optional<int> signal;
   // Conditions that have no field above.
   std::vector<std::string> not_understood;
   // Keys of the device state without a meaning here. The run may not depend on
-  // them, so it takes place all the same.
+  // them, so it takes place anyway.
   std::vector<std::string> unknown_keys;
 
   // Needs another user or a mount of its own.

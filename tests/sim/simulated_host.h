@@ -30,7 +30,7 @@ struct SimulatedHostOptions {
   // Without it the server runs side by side with others.
   bool namespaces = false;
   // Text of the first line of etc/clusterd/simulation.
-  std::string marker = "simulated server on this machine's kernel";
+  std::string marker = "shared kernel";
 };
 
 // NotFound if the spec does not have the host; InvalidArgument with every

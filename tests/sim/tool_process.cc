@@ -157,7 +157,7 @@ void ToolProcess::Pump(absl::Duration time) {
   }
 }
 
-// The state stands behind the name, which may hold anything:
+// The state follows the name, which may hold anything:
 //   4711 (sh) S 4710 …
 bool ToolProcess::IsAsleep() const {
   std::ifstream file(absl::StrCat("/proc/", pid_, "/stat"));

@@ -150,7 +150,7 @@ void HoldMounts(const std::string& folder, int ready) {
 }
 
 // A file as large as the memory, or half of the free disk at most, written once
-// and then read for ever. Every other page makes room for it.
+// and then read forever. Every other page makes room for it.
 void FillPageCache(const std::string& folder, int ready) {
   struct sysinfo memory = {};
   sysinfo(&memory);
@@ -185,7 +185,7 @@ bool AllRun() {
   return must_end != 0 || (known && ended.si_pid == 0);
 }
 
-// Waits until so many children have written to `ready`, or the load ends.
+// Waits until this many children have written to `ready`, or the load ends.
 void WaitReady(int ready, int count) {
   while (count > 0 && must_end == 0 && AllRun()) {
     pollfd readable = {ready, POLLIN, 0};

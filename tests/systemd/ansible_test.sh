@@ -106,7 +106,7 @@ done
 ran=$(on node01 /usr/bin/systemctl show -p MainPID --value clusterd)
 play
 recap() { grep -A 5 '^PLAY RECAP' "$TEST_TMPDIR/out"; }
-grep -q 'changed=0.*failed=0' <(recap) || fail "nothing was told"
+grep -q 'changed=0.*failed=0' <(recap) || fail "the playbook did not report its changes"
 ! grep -q 'changed=[1-9]' <(recap) || { cat "$TEST_TMPDIR/out" && fail "the second run changed something"; }
 [ "$(on node01 /usr/bin/systemctl show -p MainPID --value clusterd)" = "$ran" ] || fail "the second run restarted clusterd"
 [ "$(tokens)" -eq 1 ] || fail "the second run made a token that nobody needs"

@@ -53,7 +53,7 @@ devices:
 hccl: {base_port: 60000, port_count: auto}
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-# Which a loaded machine keeps, and a tool that this test holds up.
+# Long enough for a loaded machine, and for a tool that this test delays.
 deadlines: {command: 2m, host: 10m, run: 20m}
 EOT
 
@@ -110,7 +110,7 @@ in_machine /usr/bin/nsenter -t "$pid" -m /bin/sh -c '
     [ ! -e "$root$1/cgroup.controllers" ] || exec mkdir "$root$1/program-test"
   done
   exit 1' sh "$own" || fail "clusterd may make no control group below $own"
-# In another slice clusterd cannot make control groups; it logs so once at its start.
+# clusterd cannot make control groups in another slice; it logs so once at its start.
 without_group() { in_machine /usr/bin/journalctl --no-pager -o cat -u clusterd | grep -c "have no control group of their own: .*survive" || true; }
 warned_once() { [ "$(without_group)" -eq 1 ]; }
 printf '[Service]\nSlice=other.slice\n' >"$TEST_TMPDIR/slice.conf"
@@ -162,8 +162,8 @@ status_of() {
   cat "$TEST_TMPDIR/out"
 }
 
-# In this order, and one after the other: firewalld flushes the rules of ufw when it starts, and
-# leaves ufw's policy, which then drops everything.
+# This order matters: firewalld flushes the rules of ufw when it starts, and leaves ufw's policy,
+# which then drops everything.
 in_machine /usr/bin/systemctl enable --now firewalld
 await "the start of firewalld" in_machine /usr/bin/firewall-cmd --quiet --state
 in_machine /usr/sbin/ufw --force enable

@@ -109,7 +109,7 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
               Ends(3, Err(HasSubstr("gone.txt"))));
 }
 
-// No process writes to it, so that opening it would block for ever.
+// No process writes to it, so that opening it would block forever.
 TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";

@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/command/job/job_options.h"
@@ -24,7 +23,6 @@
 #include "config/report/report_table.h"
 #include "config/rules/finding_words.h"
 #include "config/rules/judge.h"
-#include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
@@ -41,7 +39,7 @@ constexpr int kGroups = 4, kHostsColumns = 100;  // Hosts in a note.
 constexpr char kHostInPath[] = "%h";
 constexpr char kAllNodes[] = "all";
 
-// A rule about the job alone, and its options and keys of the job file.
+// A rule about only the job, and its options and keys of the job file.
 struct JobRule {
   absl::string_view name;
   absl::string_view options;

@@ -176,9 +176,8 @@ TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
   report.set_verdict(FAIL);
   for (const char* rule : {"rendezvous", "job-size"}) {
     RuleResult& failed = *report.add_rules();
+    MergeText("category: 'job' state: FAIL", &failed);
     failed.set_rule(rule);
-    failed.set_category("job");
-    failed.set_state(FAIL);
   }
   EXPECT_THAT(RunLaunch(world),
               Ends(1,
@@ -228,13 +227,13 @@ TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
   Report& report = *FactsOf(world).mutable_report();
   for (const State from : {FAIL, WARN}) {
     Finding& finding = *report.mutable_rules(0)->add_findings();
+    MergeText(
+        "state: WARN subjects {host: 'server1' devices: 3} "
+        "observed: 'DOWN; waived by ann'",
+        &finding);
     finding.set_rule(from == FAIL ? "link" : "optics");
-    finding.set_state(WARN);
-    finding.add_subjects()->set_host("server1");
-    finding.mutable_subjects(0)->add_devices(3);
     finding.mutable_waiver()->set_rule(finding.rule());
     finding.mutable_waiver()->set_waived_from(from);
-    finding.set_observed("DOWN; waived by ann");
   }
   for (const ProgramOutput& output :
        {RunTable(world), RunLaunch(world, {"--node", "server0"})}) {
@@ -414,14 +413,9 @@ TEST(GenerateLaunchTest, AScriptThatAJobFileMissesIsNamedOnce) {
 TEST(GenerateLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   ProgramWorld world = LaunchWorld();
   const std::string first = FactsOf(world).spec().servers(0).address();
-  BoundSocket& socket = *FactsOf(world)
-                             .mutable_facts(0)
-                             ->mutable_sockets()
-                             ->mutable_value()
-                             ->add_sockets();
-  socket.set_port(29700);
-  socket.set_protocol("tcp");
-  socket.set_state("LISTEN");
+  MergeText(
+      "sockets {value {sockets {port: 29700 protocol: 'tcp' state: 'LISTEN'}}}",
+      FactsOf(world).mutable_facts(0));
   EXPECT_THAT(RunLaunch(world, {"--method", "torch-npu-run", "--rdzv-endpoint",
                                 absl::StrCat(first, ":29700")}),
               Ends(3, Err(HasSubstr("--rdzv-endpoint: 29700 is")),

@@ -64,13 +64,19 @@ std::string HookHelp() {
   return text.str();
 }
 
-// The same words with each finding in them (JobReason.said) in the current
-// language. A newer clusterd's finding stays in English.
+// The same words with each finding in them (TextWords) in the current language.
+// A newer clusterd's finding stays in English. So does a text without words,
+// with the title of its rule.
 FindingValue WithFindings(FindingValue words) {
   const std::pair<absl::string_view, absl::string_view> names =
       absl::StrSplit(words.words(), absl::MaxSplits('/', 1));
   const Rule* const rule =
-      names.second.empty() ? nullptr : FindRule(names.first);
+      absl::StrContains(words.words(), "/") ? FindRule(names.first) : nullptr;
+  if (rule != nullptr && names.second.empty()) {
+    return CurrentLanguage() == Language::kEnglish
+               ? ToFindingValue(words.text())
+               : Worded("hook-in-english", rule->text().title, words.text());
+  }
   const RuleFinding* const row =
       rule == nullptr ? nullptr : FindRuleFinding(*rule, names.second);
   if (row != nullptr) {

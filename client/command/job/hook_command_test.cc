@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -139,6 +140,11 @@ ProgramWorld WorldWithWords() {
   answer.set_reason("clusterd: maintenance: in maintenance UNTIL");
   answer.add_let_through("waivers are not known");
   *answer.add_let_through_words() = Worded("msg-hook-waivers-not-known");
+  FindingValue text_alone;  // As TextWords makes it.
+  text_alone.set_words("link/");
+  text_alone.set_text("DOWN since noon");
+  answer.add_let_through("text alone");
+  *answer.add_let_through_words() = Worded("hook-reason", "link", text_alone);
   finding.set_words("a-newer-rule/x");
   answer.add_let_through("new");
   *answer.add_let_through_words() =
@@ -153,6 +159,8 @@ TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
   const std::string english =
       "clusterctl hook: slurm-prolog: not blocking: waivers are not known: the "
       "controller has sent none since clusterd started on this host\n"
+      "clusterctl hook: slurm-prolog: not blocking: clusterd: link: DOWN since "
+      "noon\n"
       "clusterctl hook: slurm-prolog: not blocking: clusterd: a-newer-rule: in "
       "maintenance until 10:00\n"
       "clusterd: maintenance: in maintenance UNTIL; waived, otherwise fail, "
@@ -168,6 +176,7 @@ TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
     const std::string chinese = RunHook(words, world).err;
     for (const char* text :
          {"slurm-prolog：不阻止：豁免未知", "clusterd：maintenance：维护中：",
+          "clusterd：link：期望：网口的链路为 UP；英文原文：DOWN since noon\n",
           "；已豁免", "a-newer-rule：in maintenance until 10:00\n"}) {
       EXPECT_THAT(chinese, HasSubstr(text));
     }
@@ -382,14 +391,11 @@ TEST(HookTest, NamesEveryMistakeAtOnce) {
 // slurm-controller-prolog.
 
 RuleResult FailingRule(const std::string& category, const std::string& host) {
-  RuleResult rule;
-  rule.set_rule("a-rule");
+  auto rule = FromText<RuleResult>(
+      "rule: 'a-rule' state: FAIL findings {state: FAIL observed: 'seen'}");
   rule.set_category(category);
-  rule.set_state(FAIL);
-  Finding& finding = *rule.add_findings();
-  finding.set_state(FAIL);
-  finding.set_observed("seen");
-  if (!host.empty()) finding.add_subjects()->set_host(host);
+  if (host.empty()) return rule;
+  rule.mutable_findings(0)->add_subjects()->set_host(host);
   return rule;
 }
 

@@ -23,7 +23,6 @@
 #include "config/launch/rank_table.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"

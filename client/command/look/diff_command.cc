@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/command/request.h"
@@ -39,7 +37,7 @@ Compared ComparedOf(const Report& report) {
   return {hosts, report.network_namespace(), report.job_id()};
 }
 
-// The same as ComparedOf, from what an entry alone has.
+// The same as ComparedOf, from only a history entry.
 auto HeadOf(const HistoryEntry& entry) {
   return std::make_tuple(entry.hosts(), entry.job_id(),
                          entry.network_namespace(), entry.schedule());

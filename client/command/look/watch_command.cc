@@ -6,7 +6,6 @@
 #include <sstream>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "client/print/now_table.h"
 #include "config/report/message_json.h"

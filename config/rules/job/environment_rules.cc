@@ -8,7 +8,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
@@ -220,7 +219,7 @@ class EnvironmentCheck {
   std::map<std::string, const EnvironmentVariable*> lines_;
 };
 
-// CANN shows a process these devices alone. Without a job the product decides.
+// CANN shows a process only these devices. Without a job the product decides.
 void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
                          RuleReport& report) {
   const EnvironmentVariable* const list =
@@ -246,7 +245,7 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
       DevicesValue(hidden.empty() ? listed : hidden));
 }
 
-// HCCL accepts a base port with too few ports behind it.
+// HCCL accepts a base port with too few ports after it.
 void JudgeBasePort(const ClusterView& view, const HostView& host,
                    RuleReport& report) {
   const EnvironmentVariable* const base =

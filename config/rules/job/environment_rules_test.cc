@@ -35,7 +35,7 @@ std::string Line(const std::string& variable) {
                       ", where=/etc/profile.d/hccl.sh:3");
 }
 
-// What a summary says of variables that are not judged.
+// The part of a summary about variables that are not judged.
 std::string NotJudged(const char* why, const std::string& variable,
                       const char* where = "/etc/profile.d/hccl.sh:3") {
   return Say("env-not-judged", Say(absl::StrCat("env-", why)),
@@ -346,7 +346,7 @@ TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
   }
 }
 
-// Set for one role of a job alone, as prefill and decode have it.
+// Set for only one role of a job, as with prefill and decode.
 TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   TestCluster cluster;
   Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");

@@ -12,7 +12,6 @@
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/rule_report.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 

@@ -2,7 +2,6 @@
 // and where its ranks meet. A finding here is about the job and not about a
 // host, so that no server is drained over a wrong job file.
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -17,7 +16,6 @@
 #include "config/hccl/job_ports.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
-#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

@@ -300,17 +300,15 @@ TEST(CheckRendezvousTest, JudgesWhatLoginFilesSetWhereTheJobSaysNothing) {
 TEST(CheckRendezvousTest, KeepsOtherServicesClearOfAPinnedRange) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob();
-  ObserveRequest::PortRange* const range = cluster.spec.add_ports();
-  range->set_first(60010);
-  range->set_last(60040);
-  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  cluster.SetSpec(
+      "ports {first: 60010 last: 60040} hccl {base_port_auto: true}");
   EXPECT_EQ(cluster.Check("rendezvous").state(), PASS)
       << Lines(cluster.Check("rendezvous"));
   EXPECT_THAT(
       cluster.SetSpec("hccl {base_port_auto: false}").Check("rendezvous"),
       Finds(
           "FAIL cluster service-of-hccl ports=60010-60031, range=60000-60031"));
-  range->set_first(60032);
+  cluster.spec.mutable_ports(0)->set_first(60032);
   EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
 }
 

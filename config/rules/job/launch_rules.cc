@@ -16,7 +16,6 @@
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -382,7 +381,7 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   absl::c_stable_sort(known, [&lead](const HostView* a, const HostView* b) {
     return lead(*a, *b) < lead(*b, *a);
   });
-  // As many against as many have no clock in the middle.
+  // Two groups of equal size have no clock in the middle.
   const HostView& low = *known[(known.size() - 1) / 2];
   const HostView& next = *known[known.size() / 2];
   const HostView& high = lead(next, low) > bound ? next : low;

@@ -29,7 +29,7 @@ EnvironmentVariable& SetVariable(TestCluster& cluster, const std::string& name,
   return cluster.SetInLogins(0, name, value, "/etc/profile.d/hccl.sh", 3);
 }
 
-// Of server0.
+// The interface of server0 at this index.
 HostInterface& Interface(TestCluster& cluster, int index) {
   return *cluster.facts[0]
               .mutable_interfaces()
@@ -73,7 +73,7 @@ TEST(CheckHostInterfaceTest, AddressOnNoInterfaceFails) {
   Interface(cluster, 0).set_up(false);
   EXPECT_THAT(cluster.Check("host-interface"),
               Finds("FAIL server0 link-down interface=eth0 (172.16.0.1)"));
-  // Whatever begins like lo comes last by default.
+  // Names that begin with "lo" come last by default.
   SetInterfaces(cluster, {{"local0", "10.9.9.9"}, {"mgmt0", "172.16.0.1"}});
   EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }

@@ -229,7 +229,7 @@ TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
   EXPECT_FALSE(ask().no_user_site());
   EXPECT_THAT(question.names(),
               ElementsAre("numpy", "six", "torch", "torch-npu"));
-  // It is asked for the rule alone, and for a user.
+  // It is asked only for the rule, and for a user.
   RuleSelection selection;
   selection.add_only("link");
   EXPECT_FALSE(MakeObserveRequest(cluster.spec, {}, &*cluster.job, &selection)

@@ -14,7 +14,6 @@
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -105,7 +104,7 @@ class TableJudge {
     }
   }
 
-  // The server of the job that an entry means: by its host_ip or server_id, if
+  // The job's server that an entry refers to: by its host_ip or server_id if
   // one is a host's address or name, otherwise by its devices' addresses.
   int Meant(const RankTableServer& entry) const {
     for (const std::string* name : {&entry.host_ip, &entry.server_id}) {
@@ -236,7 +235,7 @@ class TableJudge {
         ascends = ascends && device.rank_id == next++;
       }
       const int server = server_of_[i];
-      // A server with too many or too few devices moves all behind it.
+      // A server with too many or too few devices moves all after it.
       if (server == kNobody || lowest == expected[server] ||
           !all_have_theirs_) {
         continue;

@@ -185,12 +185,8 @@ TEST(CheckRankTableTest, NamesBridgesByAddressAndByTheHostsInterfaces) {
         // A bridge of Open vSwitch may have the host's own address.
         std::pair("br-ex", "not-in-job")}) {
     TestCluster cluster = Small();
-    HostInterface* interface = cluster.facts[0]
-                                   .mutable_interfaces()
-                                   ->mutable_value()
-                                   ->add_interfaces();
-    interface->set_name(bridge);
-    interface->add_addresses("10.89.0.1");
+    cluster.Set(0, absl::StrCat("interfaces {value {interfaces {name: '",
+                                bridge, "' addresses: '10.89.0.1'}}}"));
     cluster.job->set_rank_table(absl::StrReplaceAll(
         cluster.job->rank_table(), {{"172.16.0.2", "10.89.0.7"}}));
     EXPECT_EQ(Found(cluster),

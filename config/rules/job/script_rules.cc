@@ -2,7 +2,6 @@
 // found in the text, without comments and strings, so an unusual script is not
 // understood rather than misjudged.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -125,7 +124,7 @@ std::string CallsOf(const std::string& code) {
   return calls;
 }
 
-// The calls with a literal for each name that has this value alone.
+// The calls with a literal for each name that has only this value.
 std::string Resolved(const std::string& code, std::string calls) {
   const RE2 literal(Form("literal-name"));
   re2::StringPiece rest(code);

@@ -69,7 +69,7 @@ std::string Summary(const std::string& script) {
   return Running(script).Check("job-script").summary();
 }
 
-// What is observed in the good script with `text` in place of `old`.
+// The observed text for the good script with `text` in place of `old`.
 struct Case {
   const char* old;
   std::string text;

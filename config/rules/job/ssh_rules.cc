@@ -14,7 +14,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/change_kind.h"
-#include "config/words/number_text.h"
+#include "config/words/fact_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -105,7 +105,7 @@ FindingValue CommandsWords(const std::vector<std::string>& commands) {
 FindingValue AllowWords(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds) {
   if (!allows.mistake().empty()) {
-    return Worded("allow-after-mistake", allows.mistake());
+    return Worded("allow-after-mistake", MistakeWords(allows));
   }
   const std::string line = AllowLine(kinds);
   return allows.file().empty() ? Worded("allow-in-new-file", line)

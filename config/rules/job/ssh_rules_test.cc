@@ -145,7 +145,7 @@ TEST(SshReadyTest, WhatWasNotTriedIsUnknown) {
   EXPECT_EQ(cluster.Check("ssh-ready").state(), UNKNOWN);
   EXPECT_THAT(Check(cluster),
               HasSubstr("not-tried tried=2, wanted=4, port=12345"));
-  // Logins to strangers or told twice count for nothing.
+  // Logins to other hosts, and repeated ones, are not counted.
   cluster = Launched();
   for (SshLogin& login : *SshOf(cluster, 0).mutable_logins()) {
     login.set_host(login.host() == "server3" ? "server2" : login.host());

@@ -318,7 +318,7 @@ TEST(CheckDeviceNamespaceTest, LeavesContainersThatComputeToDeviceIdle) {
   AddOwner({3}, &cluster.facts[0]).set_uses_device(true);
   AddOwner({40}, &cluster.facts[0]);  // Not planned.
   EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
-  // An older driver does not tell.
+  // An older driver does not report it.
   for (HostFacts& host : cluster.facts) {
     SetMissing(Missing::NOT_SUPPORTED, "", host.mutable_device_owners());
   }

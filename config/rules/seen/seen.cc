@@ -36,7 +36,7 @@ class HostSets {
  public:
   explicit HostSets(const ClusterView& view) : view_(view) {}
 
-  // HostsText of at most so many columns.
+  // HostsText of at most this many columns.
   const std::string& Text(const HostPlaces& places, int columns) {
     const auto [found, is_new] = texts_.try_emplace({columns, places});
     if (is_new) {

@@ -156,8 +156,8 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.detect_address(), device, &queries, &device->detect_address);
   Read(facts.net_health(), device, &queries, &device->net_health);
   Read(facts.link(), device, &queries, &device->link);
-  // These prove no answer: a silent tool names no neighbour either, hccn.conf
-  // may have the TLS switch, and not every tool has the last queries.
+  // These do not prove that the tool answers: a silent one names no neighbour,
+  // hccn.conf may have the TLS switch, and some tools lack the last queries.
   Queries unproven;
   const bool nobody = IsKnown(facts.lldp()) && !facts.lldp().value().heard();
   Read(facts.lldp(), device, nobody ? &unproven : &queries,

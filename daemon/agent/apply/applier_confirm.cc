@@ -1,5 +1,5 @@
-// What blocks the next apply, and its automatic end: an apply that a crash
-// interrupted, or one that waits to be confirmed.
+// Applies that block the next one, and their automatic end: an interrupted
+// apply, or one that waits to be confirmed.
 #include <algorithm>
 
 #include "config/words/subject_text.h"

@@ -383,7 +383,7 @@ TEST(ApplierTest, RollsBackOnceAndOnlyWhatItKnows) {
   const ApplyResult again = Got(host.Rollback());
   EXPECT_EQ(again.outcome(), ApplyResult::NOTHING_TO_DO);
   EXPECT_EQ(again.error(), Say("plan-say-undone-before"));
-  // A journal that was emptied is not one that was taken back.
+  // An emptied journal is not an undone one.
   host.machine().files().Put(absl::StrCat(kScenarioStateFolder, "/a1.journal"),
                              "");
   EXPECT_TRUE(absl::IsNotFound(host.Rollback().status()));

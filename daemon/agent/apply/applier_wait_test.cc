@@ -87,7 +87,7 @@ TEST_F(ApplierWaitTest, SearchesForProcessesOnlyWhenAllIsBack) {
   }
 }
 
-// A user who may open hccn.conf can hold its lock for ever.
+// A user who may open hccn.conf can hold its lock forever.
 TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
   users_ = std::vector<DeviceUser>();
   machine().files().SetLockedElsewhere("/etc/hccn.conf", true);

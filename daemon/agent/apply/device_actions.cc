@@ -149,15 +149,15 @@ absl::StatusOr<DeviceValues> ReadSettings(
   return values;
 }
 
-// The file's form of the route; nullopt if the file lacks it: a plan's route
-// alone does not add one.
+// The route as the file has it; nullopt if the file lacks it, so that undoing a
+// plan never adds a route.
 std::optional<HccnConf::Entry> RouteInConf(absl::string_view conf,
                                            HccnConf::Entry route) {
   const std::string key = HccnConfKey(route.key(), route.device());
   for (absl::string_view line : absl::StrSplit(conf, '\n')) {
     line = absl::StripSuffix(line, "\r");
     if (!absl::ConsumePrefix(&line, absl::StrCat(key, "="))) continue;
-    // The file may have several lines of these.
+    // The file may have several ip_route lines.
     if (route.key() == "ip_route" && line != route.value()) continue;
     route.set_value(std::string(line));
     return route;

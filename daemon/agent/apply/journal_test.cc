@@ -259,7 +259,7 @@ TEST(JournalsToDropTest, NeverDropsWhatIsNotFinishedOrWaitsToBeConfirmed) {
   EXPECT_THAT(JournalsToDrop(states, {0, 0}), ::testing::ElementsAre("w1"));
 }
 
-// Writes a journal of so many bytes, with an end or without one.
+// Writes a journal of this many bytes, with or without an end.
 void PutJournal(FakeFileSystem* files, const std::string& id, size_t bytes,
                 ApplyResult::Outcome outcome) {
   auto journal = Journal::Create(

@@ -68,7 +68,7 @@ struct Machine {
   FirewallChanger firewall;
 };
 
-// Where a plan's values are: on the host itself, or in one of its network
+// The place of a plan's values: the host itself, or one of its network
 // namespaces. Every apply, rollback and recovery looks that up again and holds
 // it open. The objects that the given access points to must outlive it.
 struct PlanNamespace {

@@ -66,7 +66,7 @@ struct Runner {
   absl::StatusOr<FindingValue> Run(const PlanStep& step) {
     return actions.Set(issuer.token(), step, {});
   }
-  // What a step says that is done.
+  // Returns the words of a step that succeeds.
   FindingValue Done(const PlanStep& step) { return Run(step).value(); }
   FakeMachine::Device& device(uint32_t id) {
     return scenario->machine.device(id);
@@ -76,7 +76,7 @@ struct Runner {
   void PutConf(const std::string& text) {
     files().Put("/etc/hccn.conf", text, 0640, 0, 12);
   }
-  // What Save saves; a failure of the test, and nothing, if it does not.
+  // Returns the saved resources; fails the test if Save fails.
   std::vector<SavedResource> Saved(const PlanStep& step) {
     return actions.Save(step).value();
   }
@@ -331,7 +331,7 @@ TEST(IsAlreadySoTest, TakesAGatewayThatIsGoneForOneThatAnAddressDropped) {
   Runner test;
   PlanStep gateway = DeviceStep(1, SETTING_GATEWAY, "10.7.7.7", "10.20.0.9");
   EXPECT_FALSE(*test.actions.IsAlreadySo(gateway));
-  // A rewrite changes the file alone: the device must have it.
+  // A rewrite changes only the file: the device must have the value.
   gateway.set_kind(CHANGE_HCCN_CONF);
   EXPECT_TRUE(absl::IsAborted(test.actions.IsAlreadySo(gateway).status()));
   gateway.mutable_to()->set_address("10.20.0.1");
@@ -343,7 +343,7 @@ TEST(SetOnDeviceTest, WaitsBoundedForWhoHoldsHccnConf) {
   test.files().SetLockedElsewhere("/etc/hccn.conf", true);
   EXPECT_TRUE(
       absl::IsDeadlineExceeded(test.Run(Gateway(1, "10.20.0.9")).status()));
-  // The tool would wait for ever.
+  // The tool would wait forever.
   EXPECT_TRUE(test.scenario->machine.commands().empty());
 }
 

@@ -7,9 +7,9 @@
 // UNDRAIN and not RESUME: a node that is DOWN for another cause stays so
 // (scontrol(1)). A drain that a person made or changed stays: the drainer reads
 // the node before each change, and again after a drain. It never replaces our
-// reason by one that is easier to take back, see ReturnOf. scontrol runs only
-// if root alone can have changed it (program_path.h): to drain, after this
-// daemon has drained, and once after its start.
+// reason by one that is easier to undo, see ReturnOf. scontrol runs only if
+// root alone can have changed it (program_path.h): to drain, after this daemon
+// has drained, and once after its start.
 #ifndef DAEMON_AGENT_HOOKS_DRAINER_H_
 #define DAEMON_AGENT_HOOKS_DRAINER_H_
 
@@ -95,7 +95,7 @@ struct SlurmNode {
   // drain.
   bool IsOurs() const;
   // True if the reason is another's and must not be replaced. Slurm's own texts
-  // for a hook that refused, or for a host that was away, do not count.
+  // for a hook that refused, or for a detached host, do not count.
   bool IsOfOthers() const;
 };
 

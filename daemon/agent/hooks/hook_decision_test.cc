@@ -78,14 +78,14 @@ TEST(DecideTest, DecidesByStateRuleSettingsAndWhoSaysSo) {
       {Reason("link", FAIL), no_drain, kRefuse, kRefuse},
       {Reason("link", FAIL), open, kAllow, kAllow},
       {Reason("link", UNKNOWN), {}, kAllow, kAllow},
-      // Of a newer controller.
+      // Sent by a newer controller.
       {Reason("link", static_cast<State>(77)), {}, kAllow, kAllow},
       {Reason("link", UNKNOWN), unknown, kRefuse, kRefuse},
       {Reason("link", WARN), {}, kAllow, kAllow},
       {Reason("maintenance", FAIL), {}, kRefuse, kRefuse},
-      // What the job asked for.
+      // The job's own request is wrong.
       {Reason("job-device-count", FAIL), {}, kRefuse, kAllow},
-      // A host alone is not sure of what needs the spec.
+      // Without a controller a host is not sure of rules that need the spec.
       {Reason("firewall", FAIL), {}, kDrain, kAllow},
       {Reason("firewall", FAIL), closed, kDrain, kDrain},
       {Reason("hccn-conf", FAIL), {}, kDrain, kAllow},

@@ -182,7 +182,7 @@ struct HookService::Call {
   const HookSettings settings;
   const JobServer* const own;  // nullptr: the job does not name this host.
   const std::shared_ptr<const HostWaivers> waivers;  // nullptr: not known.
-  // The report on this host alone, once it was judged so.
+  // The report about only this host, once it was made.
   mutable Report report = {};
 
   absl::Duration Passed() const { return clock->Monotonic() - begin; }
@@ -453,7 +453,9 @@ bool HookService::BrakeIsOn(const Call& call, HookAnswer* answer) {
   if (may.ok() ? may->may() : absl::IsUnavailable(may.status())) return false;
   const FindingValue why =
       Worded("msg-hook-not-drained",
-             may.ok() ? ToFindingValue(PrintableText(may->why_not()))
+             may.ok() ? PrintableWords(may->has_why_not_words()
+                                           ? may->why_not_words()
+                                           : ToFindingValue(may->why_not()))
                       : WhyWords(may.status()),
              answer->reason_words());
   HoldBrake(why, call.kind.is_slurm, answer);

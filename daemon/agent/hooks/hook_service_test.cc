@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,20 +22,17 @@
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/patience.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::Contains, ::testing::ElementsAre,
+    ::testing::HasSubstr, ::testing::IsEmpty, ::testing::Not;
 
-// A controller with one answer for every job, or that is away.
+// A controller that has one answer for every job, or is not reachable.
 class FakeController final : public ControllerLine {
  public:
   FakeController(const TlsPem& identity, Clock* clock)
@@ -72,6 +70,7 @@ class FakeController final : public ControllerLine {
     DrainAnswer answer;
     answer.set_may(may_drain);
     if (!may_drain) answer.set_why_not("12 of 100 hosts failed in 10 min");
+    if (why_not.has_value()) *answer.mutable_why_not_words() = *why_not;
     return answer;
   }
 
@@ -80,6 +79,7 @@ class FakeController final : public ControllerLine {
   absl::Status away;
   absl::Status silent;  // About drains.
   bool may_drain = true;
+  std::optional<FindingValue> why_not;
   absl::Notification* hold = nullptr;
   std::atomic<int> asked{0};
   std::atomic<uint32_t> max_age_ms{0};
@@ -108,18 +108,16 @@ class HookServiceTest : public testing::Test {
     root_.WriteProgram("/bin/scontrol", "#!/bin/sh\n");
     settings_.scontrol = root_.path() + "/bin/scontrol";
     files_.PutFolder("/state");
-    JobVerdict::Host* const host = controller_.verdict.add_hosts();
-    host->set_host("node1");
-    host->set_state(PASS);
-    host->set_address("10.0.0.1");
-    controller_.verdict.set_verdict(PASS);
+    MergeText(
+        "verdict: PASS hosts {host: 'node1' state: PASS address: '10.0.0.1'}",
+        &controller_.verdict);
     runner_.Answers(kShow, kIdle);
     facts_.set_host("node1");
     for (uint32_t id = 0; id < 8; ++id) {
-      facts_.mutable_device_ids()->mutable_value()->add_ids(id);
-      DeviceFacts* const device = facts_.add_devices();
-      device->set_id(id);
-      device->mutable_address()->mutable_value()->add_settings();
+      MergeText(absl::Substitute("device_ids {value {ids: $0}} devices {id: $0 "
+                                 "address {value {settings {}}}}",
+                                 id),
+                &facts_);
     }
   }
 
@@ -144,7 +142,7 @@ class HookServiceTest : public testing::Test {
     return answer.value_or(HookAnswer());
   }
   HookAnswer Answer(HookKind kind) { return Answer(Request(kind)); }
-  // Adds a finding about this host alone.
+  // Adds a finding about only this host.
   void Finds(const std::string& rule, State state,
              std::vector<uint32_t> devices) {
     RuleResult* const result = report_.add_rules();
@@ -152,12 +150,11 @@ class HookServiceTest : public testing::Test {
     result->set_state(state);
     if (state == PASS) return;
     Finding* const finding = result->add_findings();
+    MergeText("observed: 'wrong' subjects {host: 'node1'}", finding);
     finding->set_rule(rule);
     finding->set_state(state);
-    finding->set_observed("wrong");
-    Subject* const subject = finding->add_subjects();
-    subject->set_host("node1");
-    subject->mutable_devices()->Add(devices.begin(), devices.end());
+    finding->mutable_subjects(0)->mutable_devices()->Add(devices.begin(),
+                                                         devices.end());
   }
   // Sets the waivers that the controller sent last.
   void Waive(const std::vector<std::string>& rules) {
@@ -178,11 +175,8 @@ class HookServiceTest : public testing::Test {
   }
   void VerdictFails(const std::string& rule) {
     JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
-    host->set_state(FAIL);
-    JobReason* const reason = host->add_reasons();
-    reason->set_rule(rule);
-    reason->set_state(FAIL);
-    reason->set_text("DOWN");
+    MergeText("state: FAIL reasons {state: FAIL text: 'DOWN'}", host);
+    host->mutable_reasons(0)->set_rule(rule);
     controller_.verdict.set_verdict(FAIL);
   }
 
@@ -266,7 +260,7 @@ TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
   EXPECT_EQ(judged_job_.servers(0).world_size(), 0u);
   EXPECT_FALSE(judged_job_.servers(0).has_node_rank());
   EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
-  // The rendezvous port is that of the job's first server alone.
+  // Only the job's first server has the rendezvous port.
   job_.mutable_servers()->SwapElements(0, 1);
   Answer(HOOK_PLAIN);
   ASSERT_EQ(judged_job_.servers_size(), 1);
@@ -327,6 +321,10 @@ TEST_F(HookServiceTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
                              HasSubstr("12 of 100 hosts"),
                              HasSubstr("clusterd: link: DOWN"))));
   EXPECT_EQ(Answer(HOOK_PLAIN).decision(), HookAnswer::REFUSE);
+  // The controller's words reach the caller as words.
+  controller_.why_not = Worded("count-device", 12);
+  EXPECT_THAT(Answer(HOOK_SLURM_PROLOG).let_through_words(),
+              Contains(Tells("msg-hook-not-drained", "count-device")));
   // A controller that does not say whether it may is a brake, too.
   controller_.silent = absl::DeadlineExceededError("no answer in 2s");
   const HookAnswer silent = Answer(HOOK_SLURM_PROLOG);
@@ -396,12 +394,8 @@ TEST_F(HookServiceTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
   JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
   host->set_state(WARN);
   controller_.verdict.set_verdict(WARN);
-  JobReason* const reason = host->mutable_reasons(0);
-  reason->set_state(WARN);
-  reason->set_waived(true);
-  reason->set_waived_from(FAIL);
-  reason->add_devices(3);
-  reason->add_devices(4);
+  MergeText("state: WARN waived: true waived_from: FAIL devices: [3, 4]",
+            host->mutable_reasons(0));
   Waive({"link"});
   HookRequest request = Request(HOOK_PLAIN);
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);

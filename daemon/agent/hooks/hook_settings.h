@@ -35,9 +35,9 @@ namespace clusterd {
 bool HoldsAlone(absl::string_view rule);
 bool IsOfJob(absl::string_view rule);
 
-// What must show that a drain for a rule may be undone, from weakest to
-// strongest: this host's own facts, a controller's verdict about it, or a
-// person, if only several hosts together show it.
+// The proof that a drain for a rule may be undone, from weakest to strongest:
+// this host's own facts, a controller's verdict about it, or a person, if only
+// several hosts together show it.
 enum class Return { kByItself, kByController, kByHand };
 Return ReturnOf(absl::string_view rule);
 

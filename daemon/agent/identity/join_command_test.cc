@@ -74,7 +74,7 @@ TEST(CallPatienceTest, SlowControllerIsAskedAsOftenAsABusyOne) {
   EXPECT_TRUE(MayPass(absl::DeadlineExceededError("20s"), 29, patience, true));
   EXPECT_FALSE(MayPass(absl::PermissionDeniedError("no"), 1, patience, true));
   EXPECT_FALSE(MayPass(absl::OkStatus(), 1, patience, true));
-  // Where nobody has answered three tries are enough.
+  // Three tries are enough if none was answered.
   for (const absl::Status& status : {absl::UnavailableError("refused"),
                                      absl::DeadlineExceededError("20s")}) {
     EXPECT_TRUE(MayPass(status, 2, patience, false)) << status;

@@ -300,7 +300,7 @@ void LeafRenewal::Tell(const absl::Status& trouble) {
   }
   const std::string text(trouble.message());
   absl::MutexLock lock(&mutex_);
-  // Log a controller that is away for a night once, not a hundred times.
+  // Log an absence of the controller once, not a hundred times a night.
   if (text == reported_) return;
   reported_ = text;
   parts_.log->Warning("this host's certificate is not renewed yet: ", text);

@@ -29,15 +29,6 @@ std::optional<std::string> Admission::NextAddress() const {
   return std::nullopt;
 }
 
-void Admission::Refill(absl::Time now) {
-  // A tenth of a second's handshakes may begin at once.
-  const double most = std::max(1.0, rate_ * 0.1);
-  if (refilled_ == absl::InfinitePast()) tokens_ = most;
-  const double passed = absl::ToDoubleSeconds(now - refilled_);
-  tokens_ = std::min(most, tokens_ + std::max(0.0, passed) * rate_);
-  refilled_ = now;
-}
-
 void Admission::MakeRoom(std::vector<Id>* gone) {
   if (!idle_.empty()) {
     gone->push_back(idle_.begin()->second);
@@ -60,7 +51,7 @@ void Admission::Admit(Address* address, absl::Time now) {
   ++address->handshakes;
   known_[id].began = now;
   handshakes_.emplace(now, id);
-  --tokens_;
+  begins_.Use();
 }
 
 Admission::Decision Admission::Decide(absl::Time now) {
@@ -71,8 +62,9 @@ Admission::Decision Admission::Decide(absl::Time now) {
     decision.gone.push_back(handshakes_.begin()->second);
     Leave(decision.gone.back());
   }
-  Refill(now);
-  while (waiting_count_ > 0 && tokens_ >= 1 &&
+  // A tenth of a second's handshakes may begin at once.
+  begins_.Refill({std::max(1.0, rate_ * 0.1), rate_}, now);
+  while (waiting_count_ > 0 && begins_.left() >= 1 &&
          handshakes_.size() < limits_.handshakes) {
     if (IsFull()) MakeRoom(&decision.gone);
     if (IsFull()) break;
@@ -92,8 +84,8 @@ absl::Time Admission::Next() const {
   if (!handshakes_.empty()) next = handshakes_.begin()->first + limits_.longest;
   if (handshakes_.size() < limits_.handshakes && !(IsFull() && idle_.empty()) &&
       NextAddress().has_value()) {
-    const double lacks = std::max(0.0, 1 - tokens_);
-    next = std::min(next, refilled_ + absl::Seconds(lacks / rate_));
+    const double lacks = std::max(0.0, 1 - begins_.left());
+    next = std::min(next, begins_.refilled() + absl::Seconds(lacks / rate_));
   }
   return next;
 }

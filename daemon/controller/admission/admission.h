@@ -1,5 +1,5 @@
 // Decides which connections may shake hands next: bounds on handshakes under
-// way, in all and for one address, and a rate that follows the controller's
+// way, in total and per address, and a rate that follows the controller's
 // speed. Otherwise ten thousand hosts that connect at once share the CPU,
 // almost none finishes in time, and the work is lost.
 //   waiting -> handshake -> open
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "daemon/process/allowance.h"
 
 namespace clusterd {
 
@@ -99,7 +100,6 @@ class Admission {
   }
   // The address that may begin next; empty: none.
   std::optional<std::string> NextAddress() const;
-  void Refill(absl::Time now);
   void EndHandshake(Id id, Known* known);
 
   const AdmissionLimits limits_;
@@ -112,8 +112,7 @@ class Admission {
   size_t open_count_ = 0;
   std::string last_served_;
   double rate_;
-  double tokens_ = 1;
-  absl::Time refilled_ = absl::InfinitePast();
+  Allowance begins_;  // Handshakes.
   absl::Time slowed_ = absl::InfinitePast();
 };
 

@@ -352,9 +352,7 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
   }
   by_fd_[fd] = id;
   connections_.emplace(
-      id, Connection{fd, SocketCookie(fd), peer, PeerNetwork(address),
-                     Allowance(options_.bytes, now),
-                     Allowance(options_.begun, now), now});
+      id, Connection{fd, SocketCookie(fd), peer, PeerNetwork(address), now});
   by_peer_[peer] = id;
   silent_.emplace_back(now, id);
   WatchFd(epoll_, fd, id, EPOLLIN | EPOLLRDHUP | EPOLLET);

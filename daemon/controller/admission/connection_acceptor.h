@@ -31,6 +31,7 @@
 #include "config/values/histogram.h"
 #include "daemon/controller/admission/admission.h"
 #include "daemon/controller/admission/connection_state.h"
+#include "daemon/process/allowance.h"
 #include "daemon/process/log.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
@@ -119,9 +120,9 @@ class ConnectionAcceptor {
     uint64_t cookie;
     std::string peer;
     std::string network;  // PeerNetwork.
-    Allowance bytes;
-    Allowance begun;
     absl::Time arrived;
+    Allowance bytes = {};
+    Allowance begun = {};
     UnansweredBytes unanswered = {};
     std::string random = {};  // From its ClientHello.
     bool silent = true;

@@ -242,7 +242,7 @@ TEST_F(ConnectionAcceptorTest, DisconnectsPeersThatSendMuchUnanswered) {
   EXPECT_TRUE(served.log().WaitFor("without an answer"));
 }
 
-// Looks like the beginning of a TLS ClientHello of so many bytes.
+// Looks like the beginning of a TLS ClientHello of this many bytes.
 std::string HelloOf(size_t bytes) {
   const auto two = [](size_t number) {
     return std::string{static_cast<char>(number >> 8),
@@ -450,23 +450,6 @@ TEST(PeerNetworkTest, IsAnIpv4AddressOrTheFirstHalfOfAnIpv6One) {
             PeerNetwork(Address("2001:db8::ffff:1", 1)));
   EXPECT_NE(PeerNetwork(Address("2001:db8::1", 1)),
             PeerNetwork(Address("2001:db8:1::1", 1)));
-}
-
-TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
-  const AllowanceLimits limits = {100, 10};
-  const absl::Time start = absl::UnixEpoch();
-  Allowance allowance(limits, start);
-  EXPECT_TRUE(allowance.Take(limits, 100, start));
-  EXPECT_TRUE(allowance.Take(limits, 120, start + absl::Seconds(2)));
-  EXPECT_FALSE(allowance.Take(limits, 121, start + absl::Seconds(2)));
-  // A faster count that arrives after a later one.
-  Allowance twice(limits, start);
-  EXPECT_TRUE(twice.Take(limits, 90, start));
-  EXPECT_TRUE(twice.Take(limits, 10, start));
-  EXPECT_TRUE(twice.Take(limits, 100, start));
-  EXPECT_FALSE(twice.Take(limits, 101, start));
-  Allowance rested(limits, start);
-  EXPECT_FALSE(rested.Take(limits, 101, start + absl::Hours(1)));
 }
 
 TEST(UnansweredBytesTest, CountsWhatNothingWasSentFor) {

@@ -1,7 +1,7 @@
 // The state of a TCP connection that gRPC may be reading: its peer, the
-// counters of the kernel and gRPC, and its allowance. A descriptor's number may
-// be reused at any time, so functions check the socket's cookie (SO_COOKIE).
-// Nothing here consumes data or blocks.
+// counters of the kernel and gRPC. A descriptor's number may be reused at any
+// time, so functions check the socket's cookie (SO_COOKIE). Nothing here
+// consumes data or blocks.
 #ifndef DAEMON_CONTROLLER_ADMISSION_CONNECTION_STATE_H_
 #define DAEMON_CONTROLLER_ADMISSION_CONNECTION_STATE_H_
 
@@ -69,37 +69,6 @@ class OpenStreams {
 
   std::unordered_map<std::string, int64_t> sockets_;  // By peer.
   std::map<int64_t, int64_t> next_;  // Socket to start at, by server.
-};
-
-// A peer's allowance from its first use: a burst, then a rate a second.
-struct AllowanceLimits {
-  double at_once = 0;
-  double per_second = 0;
-};
-
-// Not safe for concurrent use.
-class Allowance {
- public:
-  Allowance(const AllowanceLimits& limits, absl::Time now)
-      : left_(limits.at_once), last_(now) {}
-
-  // `total` counts from the beginning; a smaller total than before adds
-  // nothing. False: it exceeds the allowance.
-  bool Take(const AllowanceLimits& limits, uint64_t total, absl::Time now) {
-    const double passed = std::max(0.0, absl::ToDoubleSeconds(now - last_));
-    last_ = now;
-    left_ = std::min(limits.at_once, left_ + passed * limits.per_second);
-    if (total > total_) {
-      left_ -= static_cast<double>(total - total_);
-      total_ = total;
-    }
-    return left_ >= 0;
-  }
-
- private:
-  double left_;
-  uint64_t total_ = 0;
-  absl::Time last_;
 };
 
 // Counts bytes of a peer while it gets none. Not safe for concurrent use.

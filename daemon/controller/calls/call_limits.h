@@ -1,6 +1,6 @@
-// How much of the controller's work may be under way, in all and for one user
-// or host: a table with a row for each class of calls. daemon/docs/limits.md
-// says what each row stops.
+// How much of the controller's work may be under way, in total and per user or
+// host: a table with a row for each class of calls. daemon/docs/limits.md says
+// what each row prevents.
 #ifndef DAEMON_CONTROLLER_CALLS_CALL_LIMITS_H_
 #define DAEMON_CONTROLLER_CALLS_CALL_LIMITS_H_
 
@@ -17,7 +17,7 @@
 namespace clusterd {
 
 enum class CallClass {
-  // Calls with an answer of their own: refused where all places are taken.
+  // Calls with an answer of their own: refused if all places are taken.
   kLists,
   kDescribes,
   kRecords,
@@ -43,28 +43,27 @@ inline constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
 struct CallLimits {
   CallClass of;
-  const char* what;  // Name of the words for calls that do not wait.
+  const char* what;  // Words that name calls which do not wait.
   size_t at_once;
   size_t at_once_of_one;
-  // Only of runs: those that ask one host, in all and of one user.
+  // For runs: how many may ask one host, in total and per user.
   size_t of_host = kNoLimit, of_host_of_one = kNoLimit;
   // Runs that have not begun.
   size_t waiting = 0, waiting_of_one = 0;
   // Calls that have not ended, over all runs.
   size_t callers = 0, callers_of_one = 0;
-  // Of the questions of open runs.
+  // Size of the questions of open runs.
   size_t bytes = kNoLimit, bytes_of_one = kNoLimit;
   // A run keeps its place until its last caller has its answer.
   bool until_taken = false;
   // Equal runs may ask at the same time.
   bool overlaps = false;
-  // The oldest run is next; otherwise one of the user with the fewest.
+  // The oldest run is next; otherwise one of the user with the fewest running.
   bool oldest_first = false;
 };
 using CallLimitTable = std::array<CallLimits, kCallClasses>;
 
-// Checks share a controller with plans: each has places of its own, so that no
-// reading holds up a change.
+// Checks and plans have separate places, so that no read delays a change.
 inline constexpr CallLimitTable kCallLimits = {{
     {CallClass::kLists, "hub-calls-lists", 64, 8},
     {CallClass::kDescribes, "hub-calls-describes", 64, 16},
@@ -110,7 +109,7 @@ constexpr bool IsInOrder(const CallLimitTable& table) {
 }
 static_assert(IsInOrder(kCallLimits), "a row for each class, in their order");
 
-// Counts what is taken, in all and by one.
+// Counts what is taken, in total and per user or host.
 class Shares {
  public:
   bool Has(const std::string& who, size_t amount, size_t of_all,
@@ -138,7 +137,7 @@ class Shares {
 
  private:
   size_t all_ = 0;
-  absl::flat_hash_map<std::string, size_t> of_;  // Without those that have 0.
+  absl::flat_hash_map<std::string, size_t> of_;  // Has no zeros.
 };
 
 // The places of calls that do not wait. Safe for concurrent use.

@@ -69,7 +69,7 @@ TEST(AnswerOnPoolTest, GivesTheAnswerOrTheReason) {
 }
 
 TEST(AnswerOnPoolTest, IsRefusedWhenThePoolIsFull) {
-  // A pool without a queue takes no work at all.
+  // A pool without a queue takes no work.
   WorkerPool pool(1, 0);
   HistoryRecord record;
   HistoryRecord kept;

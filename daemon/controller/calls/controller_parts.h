@@ -32,15 +32,15 @@ struct ControllerParts {
   SpecHolder* spec = nullptr;
   HistoryStore* history = nullptr;
   Scheduler* scheduler = nullptr;
-  // The server's own: drained when the server ends.
+  // Owned by the server, which drains it at its end.
   WorkerPool* pool = nullptr;
   Log* log = nullptr;
-  // The server's own.
+  // Owned by the server.
   AttachedHosts* hosts = nullptr;
   IdentityGate* gate = nullptr;
   // Always set, since a server does not start without it.
   AuditLog* audit = nullptr;
-  // The server's own, for code that concludes a check.
+  // Owned by the server, for code that concludes a check.
   NewestReport* newest = nullptr;
   FactQueue* queue = nullptr;
 };

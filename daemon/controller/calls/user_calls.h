@@ -142,7 +142,7 @@ class UserCalls {
   CallSlots* slots() const { return &slots_; }
 
   // Answers with read(user), on a thread of the pool or on this one. `request`
-  // lives as long as the call.
+  // exists as long as the call.
   template <typename Response, typename Read>
   Unary* Answer(Context* context, const char* call,
                 const google::protobuf::Message& request, CallClass of,

@@ -42,7 +42,7 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   changes_.reset();
 }
 
-// A confirmed apply that one of its two hosts does not know of.
+// A confirmed apply that one of its two hosts does not know.
 class PendingHostsTest : public ClusterConfirmTest {
  protected:
   PendingHostsTest() {

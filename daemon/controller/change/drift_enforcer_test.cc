@@ -55,6 +55,7 @@ DriftReport Clean() {
 struct Cluster {
   Cluster() {
     spec.add_enforce("sysctl");
+    spec.mutable_deadlines()->set_run_ms(60'000);
     facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
     *facts.mutable_drift() = SomaxconnDrift();
     for (const char* host : {kHost, "node-02"}) {
@@ -169,7 +170,9 @@ TEST_F(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
   cluster_.WaitForTry();
   absl::Duration wait = kFirstEnforceWait;
   for (size_t tries = 1; tries < 10; ++tries) {
-    ASSERT_EQ(cluster_.plans.size(), tries);
+    ASSERT_EQ(cluster_.plans.size(), tries)
+        << cluster_.observed.size() << " asked\n"
+        << cluster_.Logged();
     // It drifts back at once, and reports that repeatedly.
     for (int i = 0; i < 3; ++i) {
       enforcer.OnDrift(kHost, Report(SomaxconnDrift()));

@@ -549,7 +549,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     }
   }
   if (without_it != 0) parts_.queue->Leave(without_it);
-  if (news) RunRoundSoon();
+  if (news) WorkSoon();
 }
 
 void PendingChange::Stop() {

@@ -75,7 +75,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Moves all deadlines. The whole apply reverts by its earliest deadline,
   // which does not move if a host refuses.
-  //   InvalidArgument     over kLongestConfirmWithin in all, or by less than
+  //   InvalidArgument     over kLongestConfirmWithin in total, or by less than
   //                       kShortestConfirmWithin
   //   FailedPrecondition  it is confirmed, or reverts; or a host is detached
   //   Unavailable         another call moves them already; or a host refused

@@ -24,7 +24,7 @@ enum class Caller {
   // A host's certificate, or an ended one whose key is on record.
   kEndedHost,
   kSocket,   // A user that may open the unix socket of the host's daemon.
-  kAnybody,  // No certificate: the request proves the identity.
+  kAnybody,  // Needs no certificate; the request proves the identity.
 };
 
 struct CallRole {

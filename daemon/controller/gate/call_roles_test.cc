@@ -18,8 +18,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using ::testing::IsEmpty, ::testing::SizeIs;
 using Methods =
     std::map<std::string, const google::protobuf::MethodDescriptor*>;
 
@@ -51,12 +50,7 @@ Methods AllMethods() {
 }
 
 SpiffeId User(Role role) {
-  SpiffeId user;
-  user.cluster = "demo";
-  user.kind = IdentityKind::kUser;
-  user.name = "alice";
-  user.role = role;
-  return user;
+  return {"demo", IdentityKind::kUser, "alice", role};
 }
 
 TEST(CallRolesTest, EveryMethodHasOneRowAndEveryRowAMethod) {

@@ -158,7 +158,7 @@ TEST(HistoryDamageTest, RefusesTruncatedFileOfAnyLength) {
 TEST(HistoryDamageTest, RefusesOverwrittenTables) {
   const std::string folder = FolderWith(5, 20000);
   std::string bytes = ReadWhole(FileIn(folder));
-  // Damage the tables' pages, behind the page with the header.
+  // Damage the tables' pages, after the page with the header.
   bytes.replace(4096, 4 * 4096, std::string(4 * 4096, '\xff'));
   WriteWhole(FileIn(folder), bytes);
   ExpectRefusedAsDamaged(folder);

@@ -44,7 +44,7 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 // Actor, id and time are the plan's. `elapsed_ms`: of planning.
 HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms);
 
-// Of a rollback if the report is. `network_namespace`: NetworkNamespaceText.
+// Also for rollbacks. `network_namespace`: NetworkNamespaceText.
 HistoryRecord RecordOfApply(ApplyReport report,
                             const std::string& network_namespace);
 

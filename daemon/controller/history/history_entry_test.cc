@@ -4,28 +4,21 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using testing::AllOf;
-using testing::EndsWith;
-using testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::StartsWith;
 
 Report MakeReport(State verdict) {
-  Report report;
-  report.set_run_id("0123456789abcdef");
-  report.set_started_at_ms(1000);
-  report.set_elapsed_ms(250);
+  auto report = FromText<Report>(R"(
+      run_id: '0123456789abcdef' started_at_ms: 1000 elapsed_ms: 250
+      hosts {host: 'node01'} hosts {host: 'node02'}
+      rule_counts {pass: 28 fail: 2 skipped: 1})");
   report.set_verdict(verdict);
-  for (const char* host : {"node01", "node02"}) {
-    report.add_hosts()->set_host(host);
-  }
   for (int i = 0; i < 31; ++i) report.add_rules();
-  report.mutable_rule_counts()->set_pass(28);
-  report.mutable_rule_counts()->set_fail(2);
-  report.mutable_rule_counts()->set_skipped(1);
   return report;
 }
 
@@ -119,14 +112,10 @@ TEST(RecordOfPlanTest, NamesTheNamespace) {
 }
 
 ApplyReport MakeApply(ApplyReport::Outcome outcome) {
-  ApplyReport report;
-  report.set_run_id("00000000000000bb");
-  report.set_apply_id("00000000000000bb");
-  report.set_plan_id("00000000000000aa");
-  report.set_actor("carol");
-  report.set_force(true);
-  report.set_started_at_ms(7000);
-  report.set_elapsed_ms(90);
+  auto report = FromText<ApplyReport>(R"(
+      run_id: '00000000000000bb' apply_id: '00000000000000bb'
+      plan_id: '00000000000000aa' actor: 'carol' force: true
+      started_at_ms: 7000 elapsed_ms: 90)");
   report.set_outcome(outcome);
   for (const auto host : {ApplyResult::APPLIED, ApplyResult::NOT_STARTED,
                           ApplyResult::UNDONE, ApplyResult::APPLIED}) {
@@ -220,11 +209,9 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
 }
 
 TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {
-  ApplyReport report;
-  report.set_run_id("0123456789abcdef");
-  report.set_outcome(ApplyReport::SUCCEEDED);
-  report.add_hosts()->set_outcome(ApplyResult::APPLIED);
-  report.add_hosts()->set_outcome(ApplyResult::NOTHING_TO_DO);
+  auto report = FromText<ApplyReport>(
+      "run_id: '0123456789abcdef' outcome: SUCCEEDED "
+      "hosts {outcome: APPLIED} hosts {outcome: NOTHING_TO_DO}");
   const auto outcome = [&report] {
     return RecordOfApply(report, "").entry().outcome();
   };

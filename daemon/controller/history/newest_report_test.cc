@@ -5,6 +5,7 @@
 #include "daemon/controller/history/history_entry.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -19,17 +20,12 @@ ClusterSpec SpecOfTwo() {
 }
 
 Report WholeReport(int64_t started_at_ms, const std::string& run_id = "0001") {
-  Report report;
+  auto report = FromText<Report>(R"(
+      verdict: PASS hosts {host: 'server1'} hosts {host: 'server0'}
+      rules {rule: 'gateway'}
+      rules {rule: 'job-hosts' category: 'job' not_run: true})");
   report.set_run_id(run_id);
   report.set_started_at_ms(started_at_ms);
-  report.set_verdict(PASS);
-  report.add_hosts()->set_host("server1");
-  report.add_hosts()->set_host("server0");
-  report.add_rules()->set_rule("gateway");
-  RuleResult* const job = report.add_rules();
-  job->set_rule("job-hosts");
-  job->set_category("job");
-  job->set_not_run(true);
   return report;
 }
 

@@ -1,6 +1,5 @@
 #include "daemon/controller/hosts/agent_hub_service.h"
 
-#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -29,24 +28,6 @@ constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
 // disconnected at a bound. Its largest message is a plan, queued at most once.
 constexpr size_t kMaxQueued = 256;
 constexpr size_t kMaxQueuedBytes = 32 << 20;
-
-// Bounds unrequested messages of a host: a burst, then a rate. In the largest
-// plan, each step may end once and be undone once.
-class UnaskedRate {
- public:
-  // False: it exceeds the bound.
-  bool Take(absl::Time now) {
-    const absl::Duration passed = std::max(now - last_, absl::ZeroDuration());
-    last_ = now;
-    left_ = std::min(kMaxUnaskedAtOnce,
-                     left_ + absl::ToDoubleSeconds(passed) * kUnaskedPerSecond);
-    return --left_ >= 0;
-  }
-
- private:
-  double left_ = kMaxUnaskedAtOnce;
-  absl::Time last_ = absl::InfinitePast();
-};
 
 constexpr char kBroke[] = "msg-hub-connection-broke";
 
@@ -189,9 +170,10 @@ class HostStream final
       }
       return OnHello(read_.hello());
     }
-    if (!read_.has_result() && !unasked_.Take(parts_.scheduler->Now())) {
-      return ExhaustedWords("msg-hub-too-many-messages", kMaxUnaskedAtOnce,
-                            kUnaskedPerSecond);
+    if (!read_.has_result() &&
+        !unasked_.Take(kUnasked, ++unasked_seen_, parts_.scheduler->Now())) {
+      return ExhaustedWords("msg-hub-too-many-messages", kUnasked.at_once,
+                            kUnasked.per_second);
     }
     if (read_.has_audit_head()) RETURN_IF_ERROR(OnAuditHead());
     switch (read_.kind_case()) {
@@ -225,7 +207,7 @@ class HostStream final
     ASSIGN_OR_RETURN(AuditHead head,
                      ParseAuditHead(AuditHeadText(read_.audit_head())));
     head.set_of(host_);
-    if (parts_.audit != nullptr) parts_.audit->NoteHead(head);
+    parts_.audit->NoteHead(head);
     return absl::OkStatus();
   }
 
@@ -243,7 +225,7 @@ class HostStream final
     if (!admitted.ok()) {
       parts_.log->Warning("refused to attach ", context_->peer(), ": ",
                           admitted.status().message());
-      if (parts_.audit) parts_.audit->Refuse(caller, admitted.status());
+      parts_.audit->Refuse(caller, admitted.status());
       return admitted.status();
     }
     Attachment attachment{host_,
@@ -262,7 +244,7 @@ class HostStream final
           session.ok() ? stream->OnAttached(*session, machine_id)
                        : session.status();
       if (attached.ok()) return;
-      if (audit != nullptr) audit->Refuse(caller, attached);
+      audit->Refuse(caller, attached);
       stream->Close(attached);
     };
     attachment.decided = decided;
@@ -340,8 +322,7 @@ class HostStream final
     }
     const absl::Status why(static_cast<absl::StatusCode>(answer.error().code()),
                            answer.error().message());
-    if (parts_.audit != nullptr &&
-        (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why))) {
+    if (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why)) {
       parts_.audit->Refuse(AuditCaller(*context_, "JobQuestion"), why);
     }
     HubMessage message;
@@ -397,7 +378,6 @@ class HostStream final
 
   // Empty if the host already has the newest.
   AuditHead NewAuditHeadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (parts_.audit == nullptr) return {};
     const AuditHead head = parts_.audit->head_to_tell();
     return head.sha256() == sent_head_.sha256() ? AuditHead() : head;
   }
@@ -429,7 +409,8 @@ class HostStream final
   // Only accessed between OnReadDone and StartRead.
   AgentMessage read_;
   bool greeted_ = false;
-  UnaskedRate unasked_;
+  Allowance unasked_;
+  uint64_t unasked_seen_ = 0;
 
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -452,7 +433,7 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
   if (!peer.ok()) {
     parts_.log->Warning("refused to attach ", context->peer(), ": ",
                         peer.status().message());
-    if (parts_.audit != nullptr) parts_.audit->Refuse(caller, peer.status());
+    parts_.audit->Refuse(caller, peer.status());
     return new RefusedStream(peer.status());
   }
   const auto stream =
@@ -464,7 +445,7 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
         const auto open = weak.lock();
         if (open == nullptr) return;
         open->Close(why);
-        if (parts_.audit != nullptr) parts_.audit->Refuse(caller, why);
+        parts_.audit->Refuse(caller, why);
       });
   return stream.get();
 }

@@ -9,6 +9,7 @@
 
 #include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/process/allowance.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/agent_hub.grpc.pb.h"
 
@@ -52,9 +53,9 @@ struct HostQuestions {
 // ResourceExhausted. A host is disconnected for repeated invalid questions.
 inline constexpr int kMaxQuestionsOfHost = 512;
 inline constexpr int kMaxRefusedOfHost = 128;  // Consecutive.
-// Unrequested messages of a host, which is disconnected beyond this.
-inline constexpr double kMaxUnaskedAtOnce = 16'384;
-inline constexpr double kUnaskedPerSecond = 64;
+// Unrequested messages of a host, which is disconnected beyond this. In the
+// largest plan, each step may end once and be undone once.
+inline constexpr AllowanceLimits kUnasked = {16'384, 64};
 
 class AgentHubService final : public AgentHub::CallbackService {
  public:

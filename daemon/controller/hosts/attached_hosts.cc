@@ -47,7 +47,7 @@ const char* NameOf(const Task& task) {
   return nullptr;
 }
 
-absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
+absl::Status DoesNotKnow(const Hello& hello, const FindingValue& task) {
   return UnimplementedWords("msg-hub-clusterd-too-old",
                             hello.clusterd_version(), task);
 }
@@ -55,7 +55,9 @@ absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
 // The host's answer, checked and cleaned.
 absl::StatusOr<TaskResult> Checked(TaskResult result,
                                    const Attachment& sender) {
-  if (result.has_unsupported()) return DoesNotKnow(sender.hello, "task");
+  if (result.has_unsupported()) {
+    return DoesNotKnow(sender.hello, Worded("hub-the-asked-task"));
+  }
   if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
     return InvalidWords("msg-hub-answer-without-outcome");
   }
@@ -228,7 +230,7 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);
   if (name != nullptr && !absl::c_linear_search(hello.tasks(), name)) {
-    return DoesNotKnow(hello, absl::StrCat("task ", name));
+    return DoesNotKnow(hello, Worded("hub-task-named", name));
   }
   const bool changes = task.task.has_apply() || task.task.has_rollback() ||
                        task.task.has_confirm() || task.task.has_ping();

@@ -45,14 +45,14 @@ struct HostLimits {
   size_t max_pending = 64;
   // Consecutive answers to unknown tasks. A few may be late, or cancelled.
   int max_unsolicited = 128;
-  absl::Duration ask = absl::Seconds(5);  // To prove that it is alive.
+  absl::Duration ask = absl::Seconds(5);  // For proof that it is alive.
   // How long the last try of a second machine counts as a conflict.
   absl::Duration conflict_memory = absl::Minutes(3);
 };
 
 struct Attachment {
   std::string host;  // From the certificate.
-  std::string peer;  // Address that it dials from.
+  std::string peer;  // Address that it connects from.
   Hello hello;       // REQUIRES: CheckHello is OK.
   std::shared_ptr<HostLink> link;
   int64_t certificate_ends_ms = 0;  // Unix time; 0: unknown.

@@ -230,7 +230,9 @@ TEST_F(AttachedHostsTest, TurnsEveryOtherOutcomeIntoReason) {
   TaskResult unsupported;
   unsupported.set_unsupported("what?");
   EXPECT_EQ(ask(unsupported).reason(), Missing::NOT_SUPPORTED);
-  EXPECT_THAT(ask(unsupported).detail(), HasSubstr("clusterd 9.9 does not"));
+  EXPECT_THAT(
+      DetailOf(ask(unsupported)),
+      Tells("msg-hub-clusterd-too-old", "9.9", Worded("hub-the-asked-task")));
   TaskResult error;
   error.mutable_error()->set_code(
       static_cast<int>(absl::StatusCode::kResourceExhausted));
@@ -334,9 +336,9 @@ TEST_F(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
   const auto session = hosts_.Attach(Machine("a", "m", "1", link));
   Ending unknown;
   hosts_.RunTask(Apply("a"), unknown.Expect());
-  EXPECT_THAT(unknown.status(),
-              Fails(absl::StatusCode::kUnimplemented,
-                    Tells("msg-hub-clusterd-too-old", "9.9")));
+  EXPECT_THAT(unknown.status(), Fails(absl::StatusCode::kUnimplemented,
+                                      Tells("msg-hub-clusterd-too-old", "9.9",
+                                            "hub-task-named", "apply")));
   EXPECT_TRUE(link->sent.empty());
   EXPECT_TRUE(hosts_.IsAttached("a"));
   hosts_.Detach(*session, ToFindingValue("restarted"));

@@ -43,7 +43,7 @@ std::string Escaped(absl::string_view text) {
   return clean;
 }
 
-// What a fact that is too long does.
+// The effect of a fact that is too long.
 enum class LongFact { kSpoilsTheMessage, kGoesMissing };
 
 absl::Status Clean(LongFact long_fact, Message* message);

@@ -12,7 +12,6 @@
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
-#include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
 #include "config/words/message.h"
@@ -32,7 +31,7 @@ std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   return pointers;
 }
 
-// What steps reach.
+// The settings and goals of steps.
 struct Goals {
   std::set<SettingId> settings;
   std::set<FactKey> goals;

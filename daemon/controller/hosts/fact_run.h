@@ -71,8 +71,10 @@ struct FactOrder {
   absl::flat_hash_set<std::string> held = {};
   absl::Duration hold_for = absl::ZeroDuration();
   FindingValue why_held = {};  // Why they are not asked.
-  // The rules of a check; unset: ask for all facts.
+  // Asks only for facts that these rules need; unset: for all.
   std::optional<RuleSelection> selection = {};
+  // The rules of a check, for its result so far; unset: it has none.
+  std::optional<RuleSelection> judged = {};
   // Limits a plan's steps.
   PlanSelection steps = {};
 };
@@ -150,7 +152,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
 // A check under way, for partial results.
 struct RunningCheck {
-  std::shared_ptr<const FactOrder> order;  // With its selection.
+  std::shared_ptr<const FactOrder> order;  // With `judged`.
   std::shared_ptr<const FactRun> run;
 };
 

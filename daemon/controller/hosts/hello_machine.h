@@ -24,10 +24,6 @@ namespace clusterd {
 inline constexpr absl::Duration kMostAhead = absl::Minutes(5);
 inline constexpr absl::Duration kMostBehind = absl::Hours(10 * 365 * 24);
 
-// Ends a request to join again, for a host with another issuer's certificate.
-inline constexpr char kOrByHand[] =
-    ", or attach with a new certificate made by hand after the reset";
-
 // True if both are the same start of the same machine.
 bool SameMachine(const Hello& a, const Hello& b);
 

@@ -1,9 +1,9 @@
-// Brakes hooks that fail their hosts: when many hosts fail at once, a person's
-// or our own mistake is likelier than many broken hosts.
+// Brakes hooks that fail their hosts: when many hosts fail at once, a mistake
+// of a person or of clusterd is likelier than many broken hosts.
 //   hosts failed in the window, this one too   | may fail
 //   up to 2, or the share of the spec's hosts  | yes
 //   more                                       | no: a person must check
-// With a share of 0, no host may be failed at all.
+// With a share of 0, no host may be failed.
 #ifndef DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
 #define DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
 
@@ -32,9 +32,9 @@ class DrainBrake {
   DrainBrake(const ControllerParts& parts, const DrainLimits& limits)
       : parts_(parts), limits_(limits) {}
 
-  // Answers if a host may be failed. A yes counts once in a window. A no is
-  // logged once for each host in a window; the first is kept in the history as
-  // a check without a verdict. Does not block.
+  // Answers whether a host may be failed. A yes counts once in a window. A no
+  // is logged once for each host in a window; the first is kept in the history
+  // as a check without a verdict. Does not block.
   DrainAnswer Ask(const std::string& host, const DrainQuestion& question)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -12,8 +12,8 @@
 // the hosts that were asked for it. A later question begins another run, which
 // also asks the earlier hosts. If a scheduler calls a hook on only one host
 // (LSF), a user has to request a verdict about all. Asking each host instead
-// would not help: a host knows jobs only by its hooks, which ask here at once.
-// A prolog waits 8 s, which leaves two seconds besides the facts.
+// would not help: a host knows jobs only by its hooks, which ask the controller
+// at once. A prolog waits 8 s, which leaves two seconds besides the facts.
 #ifndef DAEMON_CONTROLLER_JOBS_JOB_ASK_H_
 #define DAEMON_CONTROLLER_JOBS_JOB_ASK_H_
 
@@ -33,18 +33,18 @@
 
 namespace clusterd {
 
-// Beside the row of jobs in calls/call_limits.h.
+// In addition to the row of jobs in calls/call_limits.h.
 struct JobChecksLimits {
   // Runs begun by a host that also ask other hosts, at once.
   size_t shared_by_host = 4;
   // Such runs that a host may begin a minute.
   size_t begun_a_minute = 6;
   size_t begun_an_hour = 60;
-  // How long a run waits for a host to ask about its job itself, and how long
+  // How long a run waits until a host asks about its job itself, and how long
   // such a question counts.
   absl::Duration known_wait = absl::Seconds(2);
   absl::Duration known_for = absl::Minutes(2);
-  // Hooks give up long before.
+  // Hooks give up long before that.
   absl::Duration longest_wait = absl::Minutes(1);
   size_t kept = 512;
   size_t kept_bytes = size_t{64} << 20;
@@ -69,7 +69,7 @@ using VerdictSigner =
 // The result of a run.
 struct JudgedJob {
   CheckEvent event;  // The report.
-  // For its hosts, if all rules were judged; and its signer, or an error.
+  // The hosts' verdict if all rules were judged; its signer, or an error.
   VerdictBytes verdict;
   absl::StatusOr<VerdictSigner> signer = absl::UnknownError("");
   absl::flat_hash_set<std::string> hosts;

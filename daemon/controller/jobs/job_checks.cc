@@ -54,7 +54,8 @@ absl::Status CheckName(absl::string_view subject, const std::string& name) {
 // The memory that the question's run takes: the job, and the narrowed spec.
 size_t BytesOf(const JobAsk& ask) {
   constexpr size_t kBytesOfServer = 4096;
-  return ask.job.ByteSizeLong() + ask.selection.ByteSizeLong() +
+  return ask.job.ByteSizeLong() + ask.job_bytes.size() +
+         ask.selection.ByteSizeLong() +
          kBytesOfServer * static_cast<size_t>(ask.job.servers_size());
 }
 
@@ -96,7 +97,7 @@ absl::StatusOr<std::shared_ptr<FactOrder>> PrepareOrder(
   order->actor = ask.actor;
   order->spec = std::move(base);
   order->network_namespace = ask.network_namespace;
-  order->selection = ask.selection;
+  order->judged = ask.selection;
   RETURN_IF_ERROR(CheckNetworkNamespace(ask.network_namespace));
   RETURN_IF_ERROR(ValidateSelection(ask.selection));
   RETURN_IF_ERROR(NarrowOrder(ask.job, order.get()));
@@ -151,19 +152,14 @@ void JobChecks::Ask(FactQueue::Ticket ticket, JobAsk ask, Caller caller) {
   question.host = ask.host;
   question.joins_begun = !ask.host.empty() || !ask.job.id().empty();
   question.hold_for = limits_.known_wait;
+  question.counts_for = limits_.known_for;
   Result kept;
   {
     absl::MutexLock lock(&mutex_);
     kept = FindKeptLocked(key, ask, base);
     if (kept == nullptr) {
       const auto before = kept_.find(key);
-      const absl::Duration age =
-          before == kept_.end()
-              ? absl::InfiniteDuration()
-              : parts_.scheduler->Now() - before->second.ended;
-      if (age >= absl::ZeroDuration() && age <= limits_.known_for) {
-        question.asked = before->second.asked;
-      }
+      if (before != kept_.end()) question.asked = before->second.asked;
     }
   }
   if (kept != nullptr) {
@@ -174,13 +170,13 @@ void JobChecks::Ask(FactQueue::Ticket ticket, JobAsk ask, Caller caller) {
   }
   // All hosts of a job send the same long question: read it once.
   if (!parts_.queue->Joins(question)) {
-    const absl::Status opened = Open(&ask);
-    if (!opened.ok()) return caller.on_end(opened);
+    const absl::Status read = ReadJob(&ask);
+    if (!read.ok()) return caller.on_end(read);
   }
   if (!ask.host.empty()) {
     // Only hosts give up: a user sees the place in the queue.
     question.give_up = parts_.scheduler->Now() + limits_.longest_wait;
-    // A host that asks about itself alone costs nobody else a place.
+    // A host that asks only about itself takes no place of others.
     question.at_once = ask.job_bytes.empty() && ask.job.servers_size() <= 1
                            ? kNoLimit
                            : limits_.shared_by_host;
@@ -190,15 +186,14 @@ void JobChecks::Ask(FactQueue::Ticket ticket, JobAsk ask, Caller caller) {
   FactQueue::Work<JudgedJob> work;
   work.prepare = [this, asked,
                   base]() -> absl::StatusOr<std::shared_ptr<FactOrder>> {
-    // The run that it would have joined may be over meanwhile.
-    if (!asked->job_bytes.empty()) RETURN_IF_ERROR(Open(asked.get()));
+    RETURN_IF_ERROR(Open(asked.get()));
     return PrepareOrder(*asked, base);
   };
   work.conclude = [this, asked, key,
                    weak = std::weak_ptr<const ClusterSpec>(base)](
                       const Gathered& gathered) {
     const Result result = Judge(*asked, gathered);
-    Keep(key, {weak, result, 0, gathered.asked, parts_.scheduler->Now()});
+    Keep(key, {weak, result, 0, gathered.asked});
     return result;
   };
   parts_.queue->Ask(ticket, std::move(question), std::move(work),
@@ -219,7 +214,7 @@ JobChecks::Result JobChecks::FindKeptLocked(
   }
   const auto found = kept_.find(key);
   if (found == kept_.end() || found->second.base.lock() != base) return nullptr;
-  // The age is negative if the clock was set back.
+  // Negative if the clock was set back.
   const absl::Duration age = now - found->second.result->began;
   const bool young = age >= absl::ZeroDuration() && age <= ask.max_age;
   const auto& unasked = found->second.result->unasked;

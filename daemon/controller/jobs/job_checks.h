@@ -1,5 +1,5 @@
 // Checks of jobs, one for each job: when a job starts, the hooks on all of its
-// hosts ask within a second or two, and so may the user.
+// hosts ask within a second or two, and the user may ask too.
 //
 // A result that is young enough answers without a run; otherwise the question
 // is one of the queue (queue/fact_queue.h). Without a job id it joins no run
@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -63,11 +62,10 @@ class JobChecks {
     std::weak_ptr<const ClusterSpec> base;
     Result result;
     size_t bytes;
-    HostSet asked;  // Hosts that asked themselves.
-    absl::Time ended;
+    AskedAt asked;
   };
 
-  // Reads the job of a question that begins a run, and counts it.
+  // Reads the job of a question that begins a run, and counts the run.
   absl::Status Open(JobAsk* ask) ABSL_LOCKS_EXCLUDED(mutex_);
   Result FindKeptLocked(const std::string& key, const JobAsk& ask,
                         const std::shared_ptr<const ClusterSpec>& base)

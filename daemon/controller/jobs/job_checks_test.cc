@@ -165,7 +165,7 @@ TEST_F(JobChecksTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   Ask(Job("a"), "server0", 59'999);
   pool_.Drain();
   EXPECT_EQ(signed_, 2);
-  // Other devices, another job.
+  // Other devices make another job.
   JobSpec other = Job("a");
   other.mutable_servers(0)->add_devices(1);
   Ask(other, "server0", 60'000);
@@ -211,7 +211,7 @@ TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
   Ask(Job("a"), "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 4);
-  // Nor longer, whatever the caller allows.
+  // Results are not kept longer, even if the caller allows it.
   scheduler_.Advance(limits.kept_for + absl::Seconds(1));
   Ask(Job("a"), "server0", 4'000'000'000u);
   pool_.Drain();
@@ -377,7 +377,7 @@ TEST_F(JobChecksTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
   EXPECT_THAT(answers_[1].error().message(), HasSubstr("toaster"));
 }
 
-// A broken-into host claims a job on all the others.
+// A compromised host claims a job on all other hosts.
 TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
   Start();
   AttachHosts(4);
@@ -422,10 +422,26 @@ TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(4));
   EXPECT_THAT(Unasked("a"), SizeIs(0));
-  // Not for ever: then the job has to start again.
+  // Questions do not count forever: then the job has to start again.
   scheduler_.Advance(JobChecksLimits().known_for + absl::Seconds(1));
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 1));
+}
+
+// A question counts from when it was asked, not from the run that it was in.
+TEST_F(JobChecksTest, HostIsNotAskedForeverBecauseAnotherAsksAgain) {
+  Start();
+  AttachHosts(2);
+  const JobSpec job = JobOf("a", 2);
+  Ask(job, "server1");
+  for (const size_t of_server1 : {1, 2, 2}) {
+    Ask(job, "server0");
+    EXPECT_EQ(Asked()[1], of_server1);
+    AnswerFacts(0);
+    AnswerFacts(1);
+    scheduler_.Advance(JobChecksLimits().known_for * 3 / 4);
+    pool_.Drain();
+  }
 }
 
 TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {

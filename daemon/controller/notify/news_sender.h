@@ -3,7 +3,7 @@
 //
 //   one notifier                   news one at a time, schedules in turn
 //   one notifier and schedule      newer news replaces the one that waits
-//                                  behind the one being sent
+//                                  after the one being sent
 //   a command                      is run once; again 5 s, 30 s and 2 min
 //                                  after a try that RunNotifierCommand calls
 //                                  Unavailable, then every 2 min for a day,

@@ -21,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/patience.h"
 #include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
@@ -28,9 +29,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::HasSubstr, ::testing::Not, ::testing::SizeIs;
 
 // A notifier's deadline that never expires in a test.
 constexpr uint32_t kLongMs = 3'600'000;
@@ -83,16 +82,11 @@ class Program {
 
 VerdictNews FailNews(const std::string& run_id = "0123456789abcdef") {
   VerdictNews news;
-  news.report.set_cluster("demo");
-  news.report.set_schedule("links");
+  MergeText(R"(cluster: 'demo' schedule: 'links' verdict: FAIL
+               hosts {host: 'good' state: PASS}
+               hosts {host: 'bad' state: FAIL})",
+            &news.report);
   news.report.set_run_id(run_id);
-  news.report.set_verdict(FAIL);
-  HostStatus* host = news.report.add_hosts();
-  host->set_host("good");
-  host->set_state(PASS);
-  host = news.report.add_hosts();
-  host->set_host("bad");
-  host->set_state(FAIL);
   return news;
 }
 
@@ -276,7 +270,7 @@ TEST_F(NewsSenderTest, CorrectedNotifierAloneGetsTheUnsentNews) {
   right.WaitForRuns(1);
   EXPECT_THAT(right.runs()[0], HasSubstr("0123456789abcdef"));
   scheduler_.Advance(absl::Seconds(5));
-  ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
+  ASSERT_TRUE(log_.WaitFor(": cluster.yaml no longer has it"));
   EXPECT_THAT(wrong.runs(), SizeIs(1));
   EXPECT_EQ(scheduler_.pending(), 0);
   // Newer news would replace those still queued.

@@ -45,8 +45,12 @@ void FactQueue::AskAny(Ticket ticket, Question question, AnyWork work,
                            question.at_once == 0 ? LimitsOf(of).at_once_of_one
                                                  : question.at_once,
                            question.give_up};
-      places_[ticket] = {of, *id, question.who, nullptr};
-      host.empty() ? void(run.of_all = true) : void(run.asked.insert(host));
+      places_[ticket] = {of, *id, question.who};
+      run.give_up = std::min(run.give_up, question.give_up);
+      Lane& lane = LaneLocked(of);
+      lane.first_give_up = std::min(lane.first_give_up, run.give_up);
+      host.empty() ? void(run.of_all = true)
+                   : void(run.asked[host] = parts_.scheduler->Now());
       begun = run.facts;
     }
   }
@@ -55,6 +59,8 @@ void FactQueue::AskAny(Ticket ticket, Question question, AnyWork work,
     host.empty() ? begun->AskAllHeld() : begun->AskHeld(host);
   }
   if (is_new) return OnPrepared(of, *id, prepare());
+  // Its user may have a place for a run that waits.
+  if (begun == nullptr) BeginNext(of);
   on_progress();
 }
 
@@ -97,6 +103,12 @@ absl::StatusOr<FactQueue::RunId> FactQueue::JoinLocked(const Question& question,
     return ExhaustedWords("msg-hub-queue-full", limits.waiting, limits.callers,
                           question.who);
   }
+  if (!*is_new && !question.host.empty()) {
+    const Run& run = lane.runs.at(id);
+    if (run.order != nullptr && !run.hosts.contains(question.host)) {
+      return DeniedWords("msg-hub-not-in-job", question.host);
+    }
+  }
   lane.callers.Take(question.who);
   if (!*is_new) return id;
   id = ++last_id_;
@@ -106,9 +118,15 @@ absl::StatusOr<FactQueue::RunId> FactQueue::JoinLocked(const Question& question,
   run.asked = question.asked;
   const auto newest = lane.newest.find(question.key);
   if (newest != lane.newest.end()) {
-    const HostSet& before = lane.runs.at(newest->second).asked;
-    run.asked.insert(before.begin(), before.end());
+    for (const auto& [host, at] : lane.runs.at(newest->second).asked) {
+      run.asked[host] = at;
+    }
   }
+  // The age is negative if the clock was set back.
+  const absl::Time now = parts_.scheduler->Now();
+  absl::erase_if(run.asked, [&](const auto& asked) {
+    return asked.second > now || now - asked.second > question.counts_for;
+  });
   lane.newest[question.key] = id;
   run.question = question;
   run.work = std::move(*work);
@@ -119,7 +137,7 @@ void FactQueue::OnPrepared(
     CallClass of, RunId id,
     const absl::StatusOr<std::shared_ptr<FactOrder>>& order) {
   if (!order.ok()) return End(of, id, order.status());
-  // A host that has no part in it must not begin a run.
+  // A host outside the run must not begin it.
   Calls strangers;
   Erased erased;
   {
@@ -127,10 +145,10 @@ void FactQueue::OnPrepared(
     Run* const run = FindLocked(of, id);
     if (run == nullptr || run->stage != Stage::kPreparing) return;
     run->order = *order;
-    const HostSet hosts((*order)->hosts.begin(), (*order)->hosts.end());
+    run->hosts.insert((*order)->hosts.begin(), (*order)->hosts.end());
     for (auto call = run->calls.begin(); call != run->calls.end();) {
       const std::string& host = call->second.host;
-      const bool stays = host.empty() || hosts.contains(host);
+      const bool stays = host.empty() || run->hosts.contains(host);
       stays ? void(++call) : void(strangers.insert(run->calls.extract(call++)));
     }
     if (run->calls.empty()) {
@@ -144,8 +162,8 @@ void FactQueue::OnPrepared(
   for (const auto& [ticket, call] : strangers) {
     call.caller.on_end(DeniedWords("msg-hub-not-in-job", call.host));
   }
-  NoteProgress(of, id);
   BeginNext(of);
+  NoteProgress(of, id);
 }
 
 void FactQueue::BeginNext(CallClass of) {
@@ -176,13 +194,21 @@ void FactQueue::BeginNext(CallClass of) {
 
 std::vector<FactQueue::Ended> FactQueue::TakeLateLocked(CallClass of) {
   const absl::Time now = parts_.scheduler->Now();
+  Lane& lane = LaneLocked(of);
+  if (lane.first_give_up >= now) return {};
+  lane.first_give_up = absl::InfiniteFuture();
   std::vector<RunId> late;
-  for (const RunId id : LaneLocked(of).waiting_runs) {
-    const Run& run = *FindLocked(of, id);
-    if (absl::c_all_of(run.calls, [now](const auto& call) {
-          return call.second.give_up < now;
+  for (const RunId id : lane.waiting_runs) {
+    const Run& run = lane.runs.at(id);
+    if (absl::c_any_of(run.calls, [](const auto& call) {
+          return call.second.give_up == absl::InfiniteFuture();
         })) {
+      continue;
+    }
+    if (run.give_up < now) {
       late.push_back(id);
+    } else {
+      lane.first_give_up = std::min(lane.first_give_up, run.give_up);
     }
   }
   std::vector<Ended> ended;
@@ -251,8 +277,8 @@ void FactQueue::GiveHosts(const Run& run, const CallLimits& limits,
   }
 }
 
-// A run that waits for a host keeps a place there from younger ones, but no
-// more than its user may have.
+// A run that waits for a host reserves a place there against younger runs,
+// within its user's limit.
 FactQueue::RunId FactQueue::TakeNextLocked(CallClass of) {
   const CallLimits& limits = LimitsOf(of);
   Lane& lane = LaneLocked(of);
@@ -294,7 +320,7 @@ FactQueue::RunId FactQueue::TakeNextLocked(CallClass of) {
 void FactQueue::Begin(CallClass of, RunId id) {
   std::shared_ptr<FactOrder> order;
   bool of_all;
-  HostSet asked;
+  AskedAt asked;
   absl::Duration hold_for;
   {
     absl::MutexLock lock(&mutex_);
@@ -324,19 +350,23 @@ void FactQueue::Begin(CallClass of, RunId id) {
   const auto facts =
       std::make_shared<FactRun>(order, parts_, std::move(callbacks));
   std::vector<std::string> came;
+  bool wanted;
   {
     absl::MutexLock lock(&mutex_);
-    // All callers have left, or the queue stops.
+    // Without the run, all callers have left, or the queue stops.
     Run* const run = FindLocked(of, id);
-    if (run == nullptr || run->stage != Stage::kAsking) return facts->Cancel();
-    run->facts = facts;
-    for (const std::string& host : order->held) {
-      if (run->of_all || run->asked.contains(host)) came.push_back(host);
+    wanted = run != nullptr && run->stage == Stage::kAsking;
+    if (wanted) {
+      run->facts = facts;
+      for (const std::string& host : order->held) {
+        if (run->of_all || run->asked.contains(host)) came.push_back(host);
+      }
     }
   }
+  if (!wanted) return facts->Cancel();
   const absl::Status started = facts->Start();
   for (const std::string& host : came) facts->AskHeld(host);
-  // Runs that wait have moved up.
+  // Waiting runs have moved up.
   if (started.ok()) return NoteProgress(of, 0);
   facts->Cancel();
   End(of, id, started);
@@ -346,7 +376,7 @@ void FactQueue::Conclude(CallClass of, RunId id,
                          const std::vector<HostFacts>& facts) {
   std::shared_ptr<FactOrder> order;
   std::function<AnyResult(const Gathered&)> conclude;
-  HostSet asked;
+  AskedAt asked;
   bool of_all;
   {
     absl::MutexLock lock(&mutex_);
@@ -394,10 +424,11 @@ void FactQueue::StopAskingLocked(Lane* lane, RunId id, Run* run) {
 
 FactQueue::Ended FactQueue::TakeOffLocked(CallClass of, RunId id) {
   Run* const run = FindLocked(of, id);
-  if (run == nullptr) return {};
+  if (run == nullptr || run->stage == Stage::kOver) return {};
   StopAskingLocked(&LaneLocked(of), id, run);
   Ended ended = {run->calls, {}};
   for (const auto& [ticket, call] : ended.calls) {
+    places_[ticket].order = run->order;
     places_[ticket].facts = run->facts;
   }
   if (!LimitsOf(of).until_taken || ended.calls.empty()) {
@@ -443,10 +474,11 @@ void FactQueue::NoteProgress(CallClass of, RunId only) {
   std::vector<std::function<void()>> noted;
   {
     absl::MutexLock lock(&mutex_);
-    for (const auto& [id, run] : LaneLocked(of).runs) {
-      if (only != 0 && id != only) continue;
-      for (const auto& [ticket, call] : run.calls) {
-        // A host only gets the end.
+    const std::map<RunId, Run>& runs = LaneLocked(of).runs;
+    auto run = only == 0 ? runs.begin() : runs.find(only);
+    for (; run != runs.end(); run = only == 0 ? std::next(run) : runs.end()) {
+      for (const auto& [ticket, call] : run->second.calls) {
+        // Hosts receive no progress, only the end.
         if (call.host.empty()) noted.push_back(call.caller.on_progress);
       }
     }
@@ -487,7 +519,7 @@ std::vector<RunningCheck> FactQueue::Running() const {
     for (const Lane& lane : lanes_) {
       for (const auto& [id, run] : lane.runs) {
         if (run.stage == Stage::kAsking && run.facts != nullptr &&
-            run.order->selection.has_value()) {
+            run.order->judged.has_value()) {
           found.push_back({id, {run.order, run.facts}});
         }
       }
@@ -500,7 +532,20 @@ std::vector<RunningCheck> FactQueue::Running() const {
   return running;
 }
 
-void FactQueue::Stop() {
+absl::StatusOr<RunningCheck> FactQueue::Find(const std::string& run_id) const {
+  for (RunningCheck& check : Running()) {
+    if (check.order->run_id == run_id) return std::move(check);
+  }
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [ticket, place] : places_) {
+    if (place.order != nullptr && place.order->run_id == run_id) {
+      return PreconditionWords("msg-hub-check-ends", run_id);
+    }
+  }
+  return NotFoundWords("msg-hub-check-not-running", run_id);
+}
+
+void FactQueue::EndRuns(bool all) {
   std::vector<std::shared_ptr<FactRun>> begun;
   std::vector<Ended> ended;
   {
@@ -509,6 +554,9 @@ void FactQueue::Stop() {
     for (size_t lane = 0; lane < lanes_.size(); ++lane) {
       std::vector<RunId> ids;
       for (const auto& [id, run] : lanes_[lane].runs) {
+        if (!all && run.stage == Stage::kAsking && limits_[lane].until_taken) {
+          continue;
+        }
         if (run.stage == Stage::kAsking) begun.push_back(run.facts);
         if (run.stage != Stage::kOver) ids.push_back(id);
       }

@@ -4,19 +4,14 @@
 //
 //   the run with the same key     a new question
 //   has not begun                 joins it
-//   asks hosts                    begins another run, since the user may just
-//                                 have fixed something; joins it if
-//                                 `joins_begun` is set and the run can still
-//                                 ask the hosts
+//   asks hosts                    begins another, since the user may just have
+//                                 fixed something; with `joins_begun` joins it
+//                                 if the run can still ask the hosts
 //   is over                       begins another run
 //
-// A run is charged to the caller with the fewest running ones, so one who joins
-// the run of a user without free places brings one. A run that waits never
-// overtakes an older one on a host where the class has a limit.
-//
-// A question of a host is about that host alone: its run asks only hosts that
-// have asked themselves before or within `hold_for` of its begin. The others'
-// facts are missing, with that reason. A user's question asks all.
+// A run takes a place of its caller with the fewest runs under way. A caller
+// who joins the run of a user without free places provides one. On a host with
+// a limit for the class, a waiting run never overtakes an older one.
 #ifndef DAEMON_CONTROLLER_QUEUE_FACT_QUEUE_H_
 #define DAEMON_CONTROLLER_QUEUE_FACT_QUEUE_H_
 
@@ -42,44 +37,21 @@
 #include "daemon/controller/calls/call_limits.h"
 #include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/queue/fact_question.h"
 #include "proto/controller.pb.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
 
-using HostSet = absl::flat_hash_set<std::string>;
-
-// What a run learned, for its owner.
-struct Gathered {
-  const FactOrder& order;
-  const std::vector<HostFacts>& facts;  // As order.hosts.
-  const HostSet& asked;                 // Hosts that have asked themselves.
-  bool of_all;                          // A user has asked, too.
-};
-
 // Safe for concurrent use; calls nothing under its lock.
 class FactQueue {
  public:
-  // A caller's place; each is left once.
+  // Identifies a caller, who leaves once.
   using Ticket = uint64_t;
 
-  struct Question {
-    CallClass of = CallClass::kCheck;
-    std::string key;   // Equal ones share a run.
-    std::string who;   // The user or host whose share it takes.
-    std::string host;  // The asking host; empty: a user asks about all.
-    bool joins_begun = false;
-    // Runs at once of that asker, if not by the table; kNoLimit: not counted.
-    size_t at_once = 0;
-    size_t bytes = 0;  // What its run keeps of it.
-    // The caller waits so long for the run to begin.
-    absl::Time give_up = absl::InfiniteFuture();
-    absl::Duration hold_for = absl::ZeroDuration();
-    // For a new run: hosts that have asked, beside those of a run under way.
-    HostSet asked = {};
-  };
+  using Question = FactQuestion;
 
-  // What a run does. One class has one type of result.
+  // The two steps of a run. A class has one type of result.
   template <typename Result>
   struct Work {
     // Called once, on the thread of the first caller; its error ends the run.
@@ -93,7 +65,7 @@ class FactQueue {
   struct Caller {
     std::function<void()> on_progress = [] {};
     // Called once, unless the caller leaves before. Errors of `prepare`, and:
-    //   PermissionDenied    the run does not have the asking host
+    //   PermissionDenied    the asking host is not part of the run
     //   ResourceExhausted   a limit, or the controller is overloaded
     //   DeadlineExceeded    it did not begin in time
     //   Unavailable         the controller stops
@@ -107,7 +79,7 @@ class FactQueue {
   // REQUIRES: Stop was called, and the pool is drained.
   ~FactQueue() = default;
 
-  // For Ask, so that progress is available from the begin.
+  // For Ask; ProgressOf works with it from the beginning.
   Ticket NewTicket() ABSL_LOCKS_EXCLUDED(mutex_);
   template <typename Result>
   void Ask(Ticket ticket, Question question, Work<Result> work,
@@ -124,17 +96,23 @@ class FactQueue {
   }
   // True if Ask would join a run now.
   bool Joins(const Question& question) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The caller calls it once, also after its end. Then it is not called any
-  // more, except for calls under way. A run without callers ends.
+  // Every caller calls this once, also after its end; only callbacks that are
+  // under way may still run. A run without callers ends.
   void Leave(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Until the caller leaves.
+  // Call it only until the caller leaves.
   CheckProgress ProgressOf(Ticket ticket) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs with a selection of rules that ask hosts now, oldest first.
   std::vector<RunningCheck> Running() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Such a run by its id. NotFound; FailedPrecondition if its result is about
+  // to arrive.
+  absl::StatusOr<RunningCheck> Find(const std::string& run_id) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends all runs, and refuses further ones.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Both refuse further questions. Close leaves runs that ask hosts for a
+  // user's report: they end as the hosts are detached. Stop ends all.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_) { EndRuns(/*all=*/false); }
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) { EndRuns(/*all=*/true); }
 
  private:
   using RunId = uint64_t;  // Older runs have smaller ones.
@@ -151,26 +129,28 @@ class FactQueue {
     absl::Time give_up;
   };
   using Calls = std::map<Ticket, Call>;
-  // Whose places a run takes.
+  // The user or host whose places a run takes.
   struct Payer {
-    std::string who;  // Empty: only places of all.
-    bool of_host;     // Also of that user on each host.
+    std::string who;  // Empty: only shared places.
+    bool of_host;     // Also their places on each host.
   };
   struct Run {
     Question question;
     AnyWork work;
     Stage stage = Stage::kPreparing;
-    std::shared_ptr<FactOrder> order = nullptr;  // Null: it is prepared.
+    std::shared_ptr<FactOrder> order = nullptr;  // Null: in preparation.
     std::shared_ptr<FactRun> facts = nullptr;    // Null: it has not begun.
     bool of_all = false;                         // A user has asked.
-    HostSet asked = {};
+    AskedAt asked = {};
+    absl::flat_hash_set<std::string> hosts = {};  // Of the order.
+    absl::Time give_up = absl::InfiniteFuture();  // The earliest.
     absl::Time held_until = absl::InfiniteFuture();
-    std::optional<Payer> payer = {};  // From its begin on.
+    std::optional<Payer> payer = {};  // Set when it begins.
     Calls calls = {};
   };
   struct Taken {
     Shares runs;  // By payer.
-    // If the class has a limit there: by host, and by payer.
+    // By host, and by host and payer, if the class has such limits.
     Shares on_host;
     absl::flat_hash_map<std::string, Shares> on_host_of_one;
   };
@@ -182,7 +162,8 @@ class FactQueue {
     absl::flat_hash_set<std::string> asking;         // Keys.
     Taken taken;                                     // By runs that have begun.
     Shares waiting, callers, bytes;
-    // A thread is in BeginNext, and has to search again: it must not nest,
+    absl::Time first_give_up = absl::InfiniteFuture();  // Of waiting runs.
+    // A thread is in BeginNext; it has to search again. Calls must not nest,
     // since thousands of runs may end as they begin.
     bool begins = false;
     bool again = false;
@@ -191,7 +172,8 @@ class FactQueue {
     CallClass of;
     RunId run;
     std::string who;
-    std::shared_ptr<FactRun> facts;  // Of a run that is over.
+    std::shared_ptr<FactOrder> order = nullptr;  // Of a run that is over.
+    std::shared_ptr<FactRun> facts = nullptr;
   };
   using Erased = std::map<RunId, Run>::node_type;
   // A run that has ended: its callers must still learn it.
@@ -199,7 +181,6 @@ class FactQueue {
     Calls calls;
     Erased run;
   };
-
   const CallLimits& LimitsOf(CallClass of) const {
     return limits_[static_cast<size_t>(of)];
   }
@@ -219,13 +200,13 @@ class FactQueue {
   void OnPrepared(CallClass of, RunId id,
                   const absl::StatusOr<std::shared_ptr<FactOrder>>& order)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Begins runs that may, and ends those that nobody waits for any more.
+  // Begins the runs that fit, and ends waiting runs past their callers' time.
   void BeginNext(CallClass of) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<Ended> TakeLateLocked(CallClass of)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RunId TakeNextLocked(CallClass of) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The caller with the fewest running ones that may pay for the run, beside
-  // runs ahead of it; nullopt: none.
+  // The caller with the fewest runs under way and a free place for this one
+  // besides the runs ahead of it; nullopt: none.
   static std::optional<Payer> PayerOf(const Run& run, const CallLimits& limits,
                                       const Taken& taken, const Taken& ahead,
                                       size_t* running);
@@ -242,15 +223,16 @@ class FactQueue {
   // The run has stopped asking, or never will.
   void StopAskingLocked(Lane* lane, RunId id, Run* run)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends it for its callers, and frees what it took unless that is held until
-  // they leave.
+  // Ends the run, and frees its places unless callers hold them until they
+  // leave.
   Ended TakeOffLocked(CallClass of, RunId id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // To be destroyed without the lock.
+  // The result must be destroyed without the lock.
   Erased EraseLocked(CallClass of, RunId id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void Tell(const Ended& ended, const absl::StatusOr<AnyResult>& result);
-  // Of one run, or with 0 of all.
+  void EndRuns(bool all) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Notes the progress of one run, or of all if `only` is 0.
   void NoteProgress(CallClass of, RunId only) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ControllerParts parts_;

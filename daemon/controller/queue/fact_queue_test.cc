@@ -79,7 +79,7 @@ class FactQueueTest : public testing::Test {
       order->actor = who;
       order->spec = spec_;
       order->hosts = hosts;
-      order->selection.emplace();
+      order->judged.emplace();
       return order;
     };
     work.conclude = [key = question.key](const Gathered& gathered) {
@@ -91,7 +91,8 @@ class FactQueueTest : public testing::Test {
           absl::StrCat(key, ": ", facts));
     };
     FactQueue::Caller<std::string> caller;
-    caller.on_end = [this](const auto& end) {
+    caller.on_end = [this, ticket](const auto& end) {
+      if (leave_at_end_) queue_->Leave(ticket);
       ends_.push_back(end.ok() ? **end : std::string(end.status().message()));
       codes_.push_back(end.status().code());
     };
@@ -120,7 +121,7 @@ class FactQueueTest : public testing::Test {
   uint32_t PlaceOf(FactQueue::Ticket ticket) {
     return queue_->ProgressOf(ticket).place();
   }
-  // All hosts answer what they were asked; returns by which each was asked.
+  // All hosts answer their tasks; returns how many tasks each host had.
   std::vector<size_t> Answer() {
     pool_.Drain();
     std::vector<size_t> asked;
@@ -147,6 +148,7 @@ class FactQueueTest : public testing::Test {
   const std::shared_ptr<const ClusterSpec> spec_ =
       std::make_shared<const ClusterSpec>(MakeSpec("atlas-training", "", 3));
   CallClass of_ = CallClass::kCheck;
+  bool leave_at_end_ = false;
   int prepared_ = 0;
   std::vector<std::string> ends_;
   std::vector<absl::StatusCode> codes_;
@@ -186,7 +188,7 @@ TEST_F(FactQueueTest, NobodyHasMoreThanAQuarterOfWhatWaits) {
   Ask("3", "ann");
   ASSERT_THAT(codes_, ElementsAre(absl::StatusCode::kResourceExhausted));
   EXPECT_THAT(ends_[0], Tells("msg-hub-queue-full", kAny, kAny, "ann"));
-  // Calls may still join an equal run, and others have room.
+  // A caller may still join an equal run, and other users have places.
   Ask("1", "ann");
   Ask("3", "bob");
   EXPECT_EQ(ends_.size(), 1u);
@@ -211,12 +213,9 @@ TEST_F(FactQueueTest, OneWhoJoinsTheRunOfAUserWithoutPlacesBringsOne) {
   for (const char* key : {"1", "2", "3"}) Ask(key, "ann");
   EXPECT_THAT(Asking(), ElementsAre("ann", "ann"));
   const FactQueue::Ticket joined = Ask("3", "bob");
-  EXPECT_THAT(Asking(), ElementsAre("ann", "ann"));
-  // The place is bob's from the next search on.
-  Ask("4", "eve");
-  EXPECT_THAT(Asking(), ElementsAre("ann", "ann", "ann", "eve"));
+  EXPECT_THAT(Asking(), ElementsAre("ann", "ann", "ann"));
   EXPECT_EQ(PlaceOf(joined), 0u);
-  EXPECT_EQ(prepared_, 4) << "a shared run is prepared once";
+  EXPECT_EQ(prepared_, 3) << "a shared run is prepared once";
 }
 
 TEST_F(FactQueueTest, EqualRunsAskOneAfterTheOther) {
@@ -235,11 +234,17 @@ TEST_F(FactQueueTest, RunKeepsItsPlaceUntilItsAnswerIsTaken) {
   Start(/*at_once=*/1);
   const FactQueue::Ticket first = Ask("1", "ann");
   Ask("2", "bob");
+  const std::string id = queue_->Running()[0].order->run_id;
+  EXPECT_EQ(queue_->Find(id)->order->actor, "ann");
   Answer();
   EXPECT_THAT(ends_, ElementsAre("1: 1"));
   EXPECT_THAT(Asking(), IsEmpty());
+  EXPECT_EQ(queue_->Find(id).status().code(),
+            absl::StatusCode::kFailedPrecondition)
+      << "its result is on its way";
   queue_->Leave(first);
   EXPECT_THAT(Asking(), ElementsAre("bob"));
+  EXPECT_EQ(queue_->Find(id).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(FactQueueTest, RunWithoutCallersEnds) {
@@ -253,7 +258,7 @@ TEST_F(FactQueueTest, RunWithoutCallersEnds) {
   EXPECT_THAT(Asking(), IsEmpty());
   Answer();
   EXPECT_THAT(ends_, IsEmpty());
-  queue_->Leave(first);  // Left already.
+  queue_->Leave(first);  // It has left already.
 }
 
 TEST_F(FactQueueTest, HostsJoinARunUnderWayAndOnlyTheyAreAsked) {
@@ -274,6 +279,12 @@ TEST_F(FactQueueTest, HostThatHasNoPartInARunIsRefused) {
   EXPECT_THAT(codes_, ElementsAre(absl::StatusCode::kPermissionDenied));
   EXPECT_THAT(ends_, ElementsAre(Tells("msg-hub-not-in-job", "server9")));
   EXPECT_THAT(Answer(), ElementsAre(0, 0, 0));
+  // Nor does it get the result of a run that others began.
+  AskAs("server0", "job");
+  AskAs("server9", "job");
+  EXPECT_EQ(codes_.size(), 2u);
+  EXPECT_EQ(codes_.back(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(Answer(), ElementsAre(1, 0, 0));
 }
 
 TEST_F(FactQueueTest, YoungerRunDoesNotOvertakeOnAHost) {
@@ -295,20 +306,32 @@ TEST_F(FactQueueTest, YoungerRunDoesNotOvertakeOnAHost) {
   EXPECT_THAT(Asking(), ElementsAre("eve"));
 }
 
-// A full pool ends a run as it begins; ten thousand of them must not nest.
+// A full pool ends a run as it begins. Ten thousand such ends must not nest.
 TEST_F(FactQueueTest, ManyRunsThatEndAsTheyBeginDoNotNest) {
-  CallLimits row = kCallLimits[static_cast<size_t>(CallClass::kEnforce)];
-  Start(row);
+  Start(kCallLimits[static_cast<size_t>(CallClass::kEnforce)]);
   WorkerPool full(1, 0);
   queue_ = std::make_unique<FactQueue>(
       ControllerParts{nullptr, nullptr, &scheduler_, &full, &log_, &hosts_});
-  std::vector<FactQueue::Ticket> tickets;
-  for (int i = 0; i < 10'000; ++i) {
-    tickets.push_back(Ask(Question(absl::StrCat(i), ""), {"server0"}));
-  }
-  for (const FactQueue::Ticket ticket : tickets) queue_->Leave(ticket);
-  EXPECT_EQ(ends_.size(), 10'000u);
+  // All wait until the first one, which has ended, leaves.
+  const FactQueue::Ticket first = Ask("first", "");
+  leave_at_end_ = true;
+  for (int i = 0; i < 10'000; ++i) Ask(absl::StrCat(i), "");
+  EXPECT_EQ(ends_.size(), 1u);
+  queue_->Leave(first);
+  EXPECT_EQ(ends_.size(), 10'001u);
   EXPECT_EQ(codes_.back(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(FactQueueTest, ClosedQueueAnswersUsersWhoseRunsAskHosts) {
+  Start(/*at_once=*/1);
+  Ask("1", "ann");
+  Ask("2", "bob");
+  queue_->Close();
+  Ask("1", "ann");
+  EXPECT_THAT(codes_, ElementsAre(absl::StatusCode::kUnavailable,
+                                  absl::StatusCode::kUnavailable));
+  Answer();
+  EXPECT_EQ(ends_.back(), "1: 1");
 }
 
 TEST_F(FactQueueTest, StopEndsEveryCallAndRefusesFurtherOnes) {

@@ -163,7 +163,12 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
   std::vector<ScheduledPtr> recalled;
   std::vector<ScheduledPtr> gone;  // Initially all earlier ones.
   std::vector<FactQueue::Ticket> tickets;
-  std::vector<std::pair<ScheduledPtr, FactQueue::Ticket>> open;
+  struct Open {
+    ScheduledPtr one;
+    FactQueue::Ticket ticket;
+    absl::Time due_since;
+  };
+  std::vector<Open> open;
   {
     absl::MutexLock lock(&mutex_);
     gone = std::exchange(all_, {});
@@ -179,7 +184,7 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
         one = std::make_shared<Scheduled>();
       }
       all_.push_back(one);
-      if (one->ticket != 0) open.push_back({one, one->ticket});
+      if (one->ticket != 0) open.push_back({one, one->ticket, one->due_since});
       if (one->check.SerializeAsString() == check.SerializeAsString()) continue;
       // A running check of the old schedule ends as such.
       CancelTimersLocked(one.get());
@@ -193,15 +198,19 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
     }
   }
   for (const FactQueue::Ticket ticket : tickets) parts_.queue->Leave(ticket);
-  // What waits would be checked by the spec of before.
-  for (const auto& [one, ticket] : open) {
+  // Checks that wait would use the earlier spec. The longest waiting stays
+  // first.
+  absl::c_stable_sort(open, [](const Open& a, const Open& b) {
+    return a.due_since < b.due_since;
+  });
+  for (const auto& [one, ticket, due_since] : open) {
     if (parts_.queue->ProgressOf(ticket).place() == 0) continue;
     {
       absl::MutexLock lock(&mutex_);
       if (one->ticket == ticket) one->ticket = 0;
     }
     parts_.queue->Leave(ticket);
-    if (!absl::c_linear_search(recalled, one)) Begin(one);
+    if (!absl::c_linear_search(recalled, one)) Begin(one, due_since);
   }
   for (const ScheduledPtr& one : recalled) {
     gate_.RunSoon(parts_.pool, parts_.scheduler,
@@ -328,7 +337,7 @@ void CheckSchedule::RoundLocked(const ScheduledPtr& one, absl::Duration delay) {
       if (one->gone || one->round == 0) return;
       one->round = 0;
     }
-    Begin(one);
+    Begin(one, parts_.scheduler->Now());
   }));
 }
 
@@ -349,7 +358,7 @@ void CheckSchedule::OnTimer(const ScheduledPtr& one) {
     waited = parts_.scheduler->Now() - one->due_since;
     name = one->check.name();
   }
-  if (before == 0) return Begin(one);
+  if (before == 0) return Begin(one, parts_.scheduler->Now());
   if (parts_.queue->ProgressOf(before).place() == 0) {
     parts_.log->Warning("schedule ", name,
                         ": the check before still runs, this one is left out");
@@ -359,18 +368,21 @@ void CheckSchedule::OnTimer(const ScheduledPtr& one) {
     absl::MutexLock lock(&mutex_);
     if (std::exchange(one->wait_logged, true)) return;
   }
-  parts_.log->Warning("schedule ", name, ": has waited ",
-                      absl::FormatDuration(waited), " for a place");
+  parts_.log->Warning(
+      "schedule ", name, ": has waited ", absl::FormatDuration(waited),
+      " for a place: ",
+      kCallLimits[static_cast<size_t>(CallClass::kSchedule)].at_once,
+      " run at once");
 }
 
-void CheckSchedule::Begin(const ScheduledPtr& one) {
+void CheckSchedule::Begin(const ScheduledPtr& one, absl::Time due_since) {
   const FactQueue::Ticket ticket = parts_.queue->NewTicket();
   ScheduledCheck check;
   {
     absl::MutexLock lock(&mutex_);
     if (one->gone || one->ticket != 0) return;
     one->ticket = ticket;
-    one->due_since = parts_.scheduler->Now();
+    one->due_since = due_since;
     one->wait_logged = false;
     check = one->check;
   }
@@ -403,7 +415,7 @@ absl::StatusOr<std::shared_ptr<FactOrder>> CheckSchedule::Prepare(
   // The spec may be newer; re-reading it will update the schedule.
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, check.hosts()));
   RETURN_IF_ERROR(ValidateSelection(check.selection()));
-  order->selection = check.selection();
+  order->judged = order->selection = check.selection();
   return order;
 }
 

@@ -105,7 +105,7 @@ struct CheckRound {
   Verdicts verdicts;
   // Failures. A host without facts fails host-identity.
   Failures failing;
-  // What could not be judged: a rule, or all rules on a host if it is empty.
+  // Not judged: a rule, or all rules on a host if the rule is empty.
   Failures unjudged;
   absl::Time began, ended;
 };
@@ -172,7 +172,7 @@ class CheckSchedule {
     absl::Time due_since;
     bool wait_logged = false;
     ReportWatch watch;
-    // What Now() returns, except next_at_ms.
+    // The result of Now(), except next_at_ms.
     std::shared_ptr<const ClusterNow::ScheduleNow> newest;
     // The previous report, if the history could not keep it.
     std::shared_ptr<const Report> unkept;
@@ -190,7 +190,8 @@ class CheckSchedule {
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnTimer(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
   // A check is due; it is left out while another waits or runs.
-  void Begin(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Begin(const ScheduledPtr& one, absl::Time due_since)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<FactOrder>> Prepare(
       const ScheduledCheck& check) const;
   void Conclude(const ScheduledPtr& one, const FactOrder& order,

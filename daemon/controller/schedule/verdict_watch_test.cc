@@ -4,6 +4,7 @@
 #include "config/rules/catalogue.h"
 #include "daemon/controller/schedule/check_schedule.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -217,14 +218,10 @@ TEST(NetworkRulesTest, AreRules) {
 }
 
 TEST(VerdictsOfTest, CountsWhatIsWaivedAsAPass) {
-  Report report;
-  report.set_verdict(WARN);
-  RuleResult* const link = report.add_rules();
-  link->set_rule("link");
-  link->set_state(WARN);
-  Finding* const waived = link->add_findings();
-  waived->set_state(WARN);
-  waived->mutable_waiver()->set_rule("link");
+  auto report = FromText<Report>(
+      "verdict: WARN rules {rule: 'link' state: WARN "
+      "findings {state: WARN waiver {rule: 'link'}}}");
+  RuleResult* const link = report.mutable_rules(0);
   EXPECT_EQ(VerdictsOf(report).all, PASS);
   link->set_state(FAIL);
   report.set_verdict(FAIL);

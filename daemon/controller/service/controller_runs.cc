@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -90,7 +89,7 @@ absl::Status ControllerService::ChooseHosts(const Request& request,
                                             const RuleSelection* selection,
                                             FactOrder* order) const {
   order->network_namespace = request.network_namespace();
-  if (selection != nullptr) order->selection = *selection;
+  if (selection != nullptr) order->judged = order->selection = *selection;
   if constexpr (std::is_same_v<Request, PlanRequest>) {
     ASSIGN_OR_RETURN(order->steps, SelectSteps({request.only().begin(),
                                                 request.only().end()}));
@@ -123,6 +122,7 @@ absl::Status ControllerService::ChooseHosts(const LaunchRequest& request,
                                             const RuleSelection* selection,
                                             FactOrder* order) const {
   RETURN_IF_ERROR(ValidateSelection(*selection));
+  order->judged = *selection;
   return NarrowOrder(request.job(), order);
 }
 
@@ -132,7 +132,7 @@ FactQueue::Ticket ControllerService::JoinQueue(
   const FactQueue::Ticket ticket = parts_.queue->NewTicket();
   EventStreamOptions options;
   options.on_end = [this, ticket] { parts_.queue->Leave(ticket); };
-  options.budget = std::make_shared<CallBudget>(&budget_, user.name);
+  options.budget = std::make_shared<CallBudget>(&run_budget_, user.ToString());
   stream->Begin(std::move(options));
   stream->Show([this, ticket](Event* event) {
     *event->mutable_progress() = parts_.queue->ProgressOf(ticket);
@@ -186,7 +186,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
   }
   FactQueue::Question question;
   question.of = of;
-  // Equal keys ask the same about the same spec, which the order keeps alive.
+  // Equal keys mean equal requests about one spec, which the order keeps alive.
   question.key =
       Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()), " ",
                           request.SerializeAsString()));

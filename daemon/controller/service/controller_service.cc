@@ -4,7 +4,6 @@
 #include "daemon/controller/service/controller_service.h"
 
 #include <atomic>
-#include <memory>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -146,18 +145,12 @@ ControllerService::Unary* ControllerService::CheckSoFar(
   return calls_.Answer(
       context, "CheckSoFar", *request, CallClass::kSoFar, response,
       [this, request](const SpiffeId&) -> absl::StatusOr<Report> {
-        const std::vector<RunningCheck> running = parts_.queue->Running();
-        const auto check =
-            absl::c_find_if(running, [request](const RunningCheck& each) {
-              return each.order->run_id == request->run_id();
-            });
-        if (check == running.end()) {
-          return NotFoundWords("msg-hub-check-not-running", request->run_id());
-        }
+        ASSIGN_OR_RETURN(const RunningCheck check,
+                         parts_.queue->Find(request->run_id()));
         std::vector<std::string> awaited;
         ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
-                         check->run->FactsSoFar(&awaited));
-        Report report = MakeCheckReport(*check->order, *check->order->selection,
+                         check.run->FactsSoFar(&awaited));
+        Report report = MakeCheckReport(*check.order, *check.order->judged,
                                         facts, parts_.scheduler->Now());
         // A check under way is not in the history.
         report.clear_run_id();

@@ -29,9 +29,9 @@ namespace clusterd {
 
 // Errors of every call: Unauthenticated, PermissionDenied or FailedPrecondition
 // unless the gate admits the peer as a user with the needed role, also while a
-// stream is open; ResourceExhausted when too many calls run, of all users or of
-// that one. Calls that change hosts, or read for a change, never wait for other
-// reads. A change, or a read of users' logs, is refused if the audit file
+// stream is open; ResourceExhausted when too many calls run, in total or of
+// that user. Calls that change hosts, or read for a change, never wait for
+// other reads. A change, or a read of users' logs, is refused if the audit file
 // cannot record it first.
 class ControllerService final : public Controller::CallbackService {
  public:
@@ -69,7 +69,7 @@ class ControllerService final : public Controller::CallbackService {
       Context* context, const LaunchRequest* request) override;
 
   // InvalidArgument for hosts that the spec lacks; ResourceExhausted when the
-  // queue is full. A plan that the history could not keep says so in not_kept.
+  // queue is full. not_kept says why the history could not keep the plan.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       Context* context, const PlanRequest* request) override;
 
@@ -207,7 +207,10 @@ class ControllerService final : public Controller::CallbackService {
   const std::function<std::vector<std::string>()> notes_;
   const UserCalls calls_;
 
-  SendBudget budget_{64 << 20};      // Bytes on their way to one user.
+  // Bytes being sent to one user, for changes and for all other runs, so that
+  // no reading delays a change.
+  SendBudget budget_{64 << 20};
+  SendBudget run_budget_{64 << 20};
   WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };
 

@@ -17,7 +17,7 @@ bool LogsRun::TakeNext(size_t* index, bool* is_over) {
     return true;
   }
   if (again_) {
-    // The search must be repeated: there may be room by now.
+    // Search again: there may be room by now.
     again_ = false;
     *index = order_.hosts.size();
     return true;
@@ -75,7 +75,7 @@ void LogsRun::Ask(size_t index, const Task& task) {
   {
     absl::MutexLock lock(&mutex_);
     const auto found = asked_.find(index);
-    // It may already have answered and have been given its next task.
+    // The host may have answered already and have its next task.
     if (found != asked_.end() && found->second.tasks == number) {
       found->second.task = id;
     }

@@ -1,6 +1,6 @@
 // Reads the logs of hosts for one client, a few hosts at once, and sends each
-// as soon as it arrives. At most kLogsAtOnce hosts, at 2 MiB each, are asked or
-// not yet taken by the client, however slow it is.
+// as soon as it arrives. However slow the client is, at most kLogsAtOnce hosts,
+// at 2 MiB each, are asked or unread.
 #ifndef DAEMON_CONTROLLER_SERVICE_LOGS_RUN_H_
 #define DAEMON_CONTROLLER_SERVICE_LOGS_RUN_H_
 
@@ -54,7 +54,7 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
   // The next host to ask; false: none can be asked now.
   bool TakeNext(size_t* index, bool* is_over) ABSL_LOCKS_EXCLUDED(mutex_);
   void Ask(size_t index, const Task& task) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The answer about its logs, and then about its recording.
+  // A host answers twice: with its logs, and then with its recording.
   void OnAnswer(size_t index, absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Deliver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -10,7 +10,6 @@
 #include "config/spec/host_names.h"
 #include "config/spec/schedule_spec.h"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"

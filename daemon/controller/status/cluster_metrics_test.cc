@@ -7,13 +7,12 @@
 #include "daemon/controller/status/status_pages.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 HostEntry HostNamed(const std::string& name, bool in_spec, bool attached) {
   HostEntry host;
@@ -49,14 +48,10 @@ TEST(ClusterMetricsTest, CountsHostsByRuleAndState) {
   whole->set_rule("topology");
   whole->set_state(FAIL);
   AddFinding(FAIL, {""}, whole);
-  RuleResult* const skipped = report->add_rules();
-  skipped->set_rule("roce");
-  skipped->set_state(SKIPPED);
-  RuleResult* const of_jobs = report->add_rules();
-  of_jobs->set_rule("job-hosts");
-  of_jobs->set_not_run(true);
-  report->set_started_at_ms(1'700'000'000'000);
-  report->set_elapsed_ms(2500);
+  MergeText(R"(rules {rule: 'roce' state: SKIPPED}
+               rules {rule: 'job-hosts' not_run: true}
+               started_at_ms: 1700000000000 elapsed_ms: 2500)",
+            report.get());
   ClusterNumbers numbers;
   numbers.newest = report;
   const std::string text = ClusterMetrics(numbers);
@@ -180,12 +175,10 @@ TEST(ClusterMetricsTest, NobodyIsCalledForAHostInMaintenance) {
 
 TEST(ClusterMetricsTest, CountsWhatIsWaivedByRule) {
   auto report = std::make_shared<Report>();
-  RuleResult* const link = report->add_rules();
-  link->set_rule("link");
-  link->set_state(WARN);
-  link->add_findings()->mutable_waiver()->set_rule("link");
-  link->add_findings();
-  report->add_rules()->set_rule("mtu");
+  MergeText(
+      "rules {rule: 'link' state: WARN findings {waiver {rule: 'link'}} "
+      "findings {}} rules {rule: 'mtu'}",
+      report.get());
   ClusterNumbers numbers;
   numbers.newest = report;
   EXPECT_THAT(ClusterMetrics(numbers),

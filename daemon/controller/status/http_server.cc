@@ -7,13 +7,11 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
+#include <event2/thread.h>
 #include <event2/util.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -22,7 +20,6 @@
 #include "absl/strings/numbers.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/admission/connection_state.h"
 #include "daemon/process/listen_trouble.h"
 #include "openssl/err.h"
 
@@ -35,19 +32,8 @@ constexpr int kBacklog = 512;
 constexpr absl::Duration kTick = absl::Seconds(1);
 // The tick while other connections wait.
 constexpr absl::Duration kFullTick = absl::Milliseconds(50);
-// How long a handshake and a request may take.
+// How long a handshake and a request may take while others wait.
 constexpr absl::Duration kTimeToAsk = absl::Milliseconds(500);
-
-// Empty: the connection has ended.
-std::string NetworkOf(bufferevent* events) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  if (getpeername(bufferevent_getfd(events),
-                  reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return "";
-  }
-  return PeerNetwork(address);
-}
 
 bool IsLoopback(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
@@ -173,7 +159,6 @@ HttpServer::HttpServer(const HttpServerOptions& options,
     : options_(options),
       pages_(std::move(pages)),
       admit_(std::move(admit)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       base_(event_base_new()),
       http_(evhttp_new(base_)),
       pool_(std::in_place, 1, options.connections),
@@ -184,6 +169,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     Admit admit) {
   // Strangers could cause lines on standard error.
   event_set_log_callback([](int, const char*) {});
+  evthread_use_pthreads();  // For bases that are made from now on.
   std::unique_ptr<HttpServer> server(
       new HttpServer(options, std::move(pages), std::move(admit)));
   RETURN_IF_ERROR(server->Listen());
@@ -193,16 +179,15 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
 
 HttpServer::~HttpServer() {
   if (thread_.joinable()) {
-    {
-      absl::MutexLock lock(&mutex_);
-      stopping_ = true;
-    }
-    Wake();
+    const auto stop = [](int, short, void* base) {
+      event_base_loopbreak(static_cast<event_base*>(base));
+    };
+    event_base_once(base_, -1, EV_TIMEOUT, stop, base_, nullptr);
     thread_.join();
   } else {
     EndAll();
   }
-  // The pools wake the loop, so they end first.
+  // The pools add events to the base, so they end first.
   pool_.reset();
   apart_.reset();
   event_base_free(base_);
@@ -279,13 +264,11 @@ void HttpServer::ReadCertificates() {
   pair_ = *std::move(read);
 }
 
-void HttpServer::AddEvent(int fd, short what, absl::Duration every,
+void HttpServer::RunEvery(absl::Duration every,
                           void (*run)(int fd, short what, void* self)) {
-  event* const added =
-      event_new(base_, fd, static_cast<short>(what | EV_PERSIST), run, this);
+  events_.push_back(event_new(base_, -1, EV_PERSIST, run, this));
   const timeval interval = absl::ToTimeval(every);
-  event_add(added, fd < 0 ? &interval : nullptr);
-  events_.push_back(added);
+  event_add(events_.back(), &interval);
 }
 
 void HttpServer::Run() {
@@ -294,17 +277,14 @@ void HttpServer::Run() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-  AddEvent(wake_.get(), EV_READ, {}, [](int, short, void* self) {
-    static_cast<HttpServer*>(self)->TakeAnswers();
-  });
   const auto sweep = [](int, short, void* self) {
     static_cast<HttpServer*>(self)->Sweep();
   };
-  AddEvent(-1, EV_TIMEOUT, kTick, sweep);
+  RunEvery(kTick, sweep);
   soon_ = event_new(base_, -1, 0, sweep, this);
   events_.push_back(soon_);
   if (has_tls_) {
-    AddEvent(-1, EV_TIMEOUT, options_.refresh, [](int, short, void* self) {
+    RunEvery(options_.refresh, [](int, short, void* self) {
       static_cast<HttpServer*>(self)->ReadCertificates();
     });
   }
@@ -324,76 +304,39 @@ bufferevent* HttpServer::NewConnection() {
   // The connection is read for a moment after evhttp has released it.
   bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
   bufferevent_incref(made);
-  connections_.push_back(
-      {made, std::chrono::steady_clock::now(), /*network=*/""});
-  if (connections_.size() >= options_.connections) {
-    evconnlistener_disable(listener_);
-    const timeval soon = absl::ToTimeval(kFullTick);
-    event_add(soon_, &soon);
-  }
+  connections_.push_back({made, std::chrono::steady_clock::now()});
+  AcceptIfNotFull();
   return made;
 }
 
 void HttpServer::Sweep() {
   const auto now = std::chrono::steady_clock::now();
-  for (auto each = connections_.begin(); each != connections_.end();) {
+  connections_.remove_if([](const Connection& each) {
     bufferevent_event_cb in_use = nullptr;
-    bufferevent_getcb(each->events, nullptr, nullptr, &in_use, nullptr);
-    if (in_use == nullptr) {  // evhttp has freed it.
-      bufferevent_decref(each->events);
-      each = connections_.erase(each);
-      continue;
+    bufferevent_getcb(each.events, nullptr, nullptr, &in_use, nullptr);
+    if (in_use != nullptr) return false;
+    bufferevent_decref(each.events);  // evhttp has freed it.
+    return true;
+  });
+  const bool is_full = connections_.size() >= options_.connections;
+  for (const Connection& each : connections_) {
+    const absl::Duration most =
+        is_full && !each.has_asked ? kTimeToAsk : options_.longest;
+    if (absl::FromChrono(now - each.since) > most) {
+      shutdown(bufferevent_getfd(each.events), SHUT_RDWR);
     }
-    if (now - each->since > absl::ToChronoNanoseconds(options_.longest)) {
-      shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
-    }
-    ++each;
   }
-  EndUnfinished();
-  if (connections_.size() < options_.connections) {
-    evconnlistener_enable(listener_);
-  } else {
-    const timeval soon = absl::ToTimeval(kFullTick);
-    event_add(soon_, &soon);
-  }
+  AcceptIfNotFull();
 }
 
-void HttpServer::EndUnfinished() {
-  std::vector<Connection*> unfinished;
-  std::map<std::string, size_t> of_network;
-  bool frees_one_soon = false;
-  for (Connection& each : connections_) {
-    frees_one_soon = frees_one_soon || each.is_ended;
-    if (each.is_ended || each.has_asked) continue;
-    if (each.network.empty()) each.network = NetworkOf(each.events);
-    ++of_network[each.network];
-    unfinished.push_back(&each);
+void HttpServer::AcceptIfNotFull() {
+  if (connections_.size() < options_.connections) {
+    evconnlistener_enable(listener_);
+    return;
   }
-  std::stable_partition(
-      unfinished.begin(), unfinished.end(), [this](const Connection* each) {
-        return has_tls_ && SSL_is_init_finished(
-                               bufferevent_openssl_get_ssl(each->events)) != 1;
-      });
-  pollfd others = {evconnlistener_get_fd(listener_), POLLIN, 0};
-  const bool others_wait = !frees_one_soon &&
-                           connections_.size() >= options_.connections &&
-                           poll(&others, 1, 0) > 0;
-  // End several at once, since new ones are admitted only two ticks later.
-  size_t wanted = others_wait ? 1 + options_.connections / 8 : 0;
-  const auto old =
-      std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
-  for (Connection* const each : unfinished) {
-    // Stop at a connection with time left. It protects those behind it:
-    // connections without a handshake come first.
-    if (each->since >= old) wanted = 0;
-    const bool must_free = wanted > 0;
-    size_t& beside = of_network[each->network];
-    if (!must_free && beside <= options_.unfinished) continue;
-    --beside;
-    if (wanted > 0) --wanted;
-    shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
-    each->is_ended = true;
-  }
+  evconnlistener_disable(listener_);
+  const timeval soon = absl::ToTimeval(kFullTick);
+  event_add(soon_, &soon);
 }
 
 absl::Status HttpServer::WhyRefused(evhttp_request* request) {
@@ -483,24 +426,17 @@ void HttpServer::Answer(Id id, HttpAnswer answer) {
     absl::MutexLock lock(&mutex_);
     answers_.emplace_back(id, std::move(answer));
   }
-  Wake();
-}
-
-void HttpServer::Wake() {
-  const uint64_t one = 1;
-  while (write(wake_.get(), &one, sizeof(one)) < 0 && errno == EINTR) continue;
+  const auto take = [](int, short, void* self) {
+    static_cast<HttpServer*>(self)->TakeAnswers();
+  };
+  event_base_once(base_, -1, EV_TIMEOUT, take, this, nullptr);
 }
 
 void HttpServer::TakeAnswers() {
-  uint64_t count;
-  while (read(wake_.get(), &count, sizeof(count)) < 0 && errno == EINTR)
-    continue;
   std::vector<std::pair<Id, HttpAnswer>> answers;
-  bool stopping;
   {
     absl::MutexLock lock(&mutex_);
     answers.swap(answers_);
-    stopping = stopping_;
   }
   for (const auto& [id, answer] : answers) {
     const auto waiting = waiting_.find(id);
@@ -508,7 +444,6 @@ void HttpServer::TakeAnswers() {
     waiting_.erase(waiting);
     Reply(request, answer);
   }
-  if (stopping) event_base_loopbreak(base_);
 }
 
 }  // namespace clusterd

@@ -6,12 +6,10 @@
 // all readers of a page share its bytes.
 //
 //   more connections than the bound  wait in the kernel, without a descriptor;
-//                                    connections without a request for half a
-//                                    second make room for them, first those
-//                                    without a handshake, the oldest first
-//   more than 16 of one address      the oldest of these goes, in that order
-//   without a request
-//   a request that is slow           10 s without a byte; 60 s in all, with its
+//                                    connections that have not sent a request
+//                                    for half a second end
+//   a request that is slow           10 s without a byte; 60 s in total with
+//   its
 //                                    answers
 //   headers, a body                  8 KiB, none: 413
 //   other than GET and HEAD          501
@@ -39,7 +37,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
-#include "config/values/owned_fd.h"
 #include "daemon/process/worker_pool.h"
 #include "openssl/ssl.h"
 
@@ -75,7 +72,6 @@ struct HttpServerOptions {
   TlsFiles tls;  // Read only with TLS.
   absl::Duration refresh = absl::Seconds(kTlsRefreshSeconds);
   size_t connections = 64;
-  size_t unfinished = 16;  // For one address, or a /64 of IPv6.
   absl::Duration silence = absl::Seconds(10);
   absl::Duration longest = absl::Seconds(60);
 };
@@ -107,9 +103,7 @@ class HttpServer {
   struct Connection {
     bufferevent* events;  // Owned reference: shows its end.
     std::chrono::steady_clock::time_point since;
-    std::string network;     // Peer's network.
     bool has_asked = false;  // Requested a page.
-    bool is_ended = false;   // Shut; evhttp frees it.
   };
 
   HttpServer(const HttpServerOptions& options,
@@ -121,11 +115,10 @@ class HttpServer {
   bufferevent* NewConnection();
   // Frees ended connections, ends old ones, and accepts if there is room.
   void Sweep();
-  // Ends connections that have not sent a request.
-  void EndUnfinished();
+  void AcceptIfNotFull();
   void ReadCertificates();
   void OnRequest(evhttp_request* request);
-  void AddEvent(int fd, short what, absl::Duration every,
+  void RunEvery(absl::Duration every,
                 void (*run)(int fd, short what, void* self));
   absl::Status WhyRefused(evhttp_request* request);
   void Reply(evhttp_request* request, const HttpAnswer& answer);
@@ -135,16 +128,14 @@ class HttpServer {
 
   // Called on the threads of pages.
   void Answer(Id id, HttpAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Wake();
 
   const HttpServerOptions options_;
   const std::map<std::string, HttpPage> pages_;
   const Admit admit_;
   int port_ = 0;
   bool has_tls_ = false;
-  const OwnedFd wake_;
 
-  // Belongs to the loop.
+  // Belongs to the loop, except that other threads add events to the base.
   event_base* const base_;
   evhttp* const http_;
   evconnlistener* listener_ = nullptr;
@@ -159,7 +150,6 @@ class HttpServer {
 
   absl::Mutex mutex_;
   std::vector<std::pair<Id, HttpAnswer>> answers_ ABSL_GUARDED_BY(mutex_);
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::optional<WorkerPool> pool_;
   std::optional<WorkerPool> apart_;

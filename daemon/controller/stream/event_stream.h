@@ -145,7 +145,7 @@ class EventStream final
     this->Advance();
   }
 
-  // False: Advance will be called once the last event may be sent.
+  // False: Advance is called once there is budget for the last event.
   bool HasBudgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto go = [weak = this->weak_from_this()] {
       if (const auto stream = weak.lock()) stream->Advance();

@@ -176,9 +176,9 @@ TEST_F(EventStreamTest, DisconnectsClientThatStopsReading) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
-  // More than gRPC buffers for a client that does not read; it has not ended.
+  // More than gRPC buffers for a client that does not read.
   for (int i = 0; i < 8; ++i) service_.stream_->Add(huge);
-  // A write that was taken has no timer any more, so advance again.
+  // A finished write has no timer left, so advance again.
   while (
       !service_.ended_.WaitForNotificationWithTimeout(absl::Milliseconds(5))) {
     scheduler_.Advance(WriteTimeFor(huge.ByteSizeLong()));

@@ -25,7 +25,7 @@ class SendBudget {
   explicit SendBudget(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
 
   // True: the bytes are taken. False: `taken` is called, within a call of Give,
-  // once they are, in the order of the calls; it must not block.
+  // once they are taken, in the order of the calls; it must not block.
   bool Take(const std::string& who, size_t bytes, std::function<void()> taken)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

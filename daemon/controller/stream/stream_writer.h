@@ -3,8 +3,8 @@
 // message after the last write, and disconnects a peer that does not take it.
 //
 //   writing     a message is with gRPC, until OnWriteDone
-//   cancelling  the call's context is in use: it goes when the call is done
-//   finishing   gRPC has the status, and the rest is OnDone
+//   cancelling  the context is in use: it is destroyed when the call is done
+//   finishing   gRPC has the status; only OnDone follows
 #ifndef DAEMON_CONTROLLER_STREAM_STREAM_WRITER_H_
 #define DAEMON_CONTROLLER_STREAM_STREAM_WRITER_H_
 
@@ -25,8 +25,8 @@
 
 namespace clusterd {
 
-// Ends a call whose peer does not take a written message (write_time.h). It
-// would wait forever for a closed window. A call has one write at a time.
+// Ends a call whose peer does not take a written message (write_time.h).
+// Otherwise it would wait forever for a closed window. One write at a time.
 // REQUIRES: calls are serial, for example under their owner's lock.
 class WriteDeadline {
  public:
@@ -61,9 +61,9 @@ class WriteDeadline {
 // How long a peer that may have stopped reading has to take a last message.
 inline constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
 
-// `Reactor` is gRPC's, of a stream that sends a `Message`. gRPC calls the On...
-// members, and owns the object from Hold to OnDone. Safe for concurrent use;
-// calls nothing of gRPC's under its lock.
+// `Reactor` is gRPC's class for a stream that sends a `Message`. gRPC calls the
+// On... members, and owns the object from Hold to OnDone. Safe for concurrent
+// use; calls nothing of gRPC's under its lock.
 template <typename Self, typename Reactor, typename Message>
 class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
  public:
@@ -115,11 +115,11 @@ class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
     self_ = this->shared_from_this();
   }
 
-  // The next message, write_ or one that stays until OnTaken; null: none. Calls
-  // a set `fill` before the write, without the lock.
+  // The next message: write_, or one that lives until OnTaken; null: none. If
+  // `fill` is set, it runs before the write, without the lock.
   virtual const Message* TakeNextLocked(std::function<void()>* fill)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
-  // The peer has taken it; false: it never will.
+  // The peer has taken the message; false: it never will.
   virtual void OnTaken(bool ok) = 0;
   // The call is over; nothing is called after it.
   virtual void OnOver() {}

@@ -48,7 +48,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
             absl::Seconds(2));
   const std::string chain = leaf + authority->intermediate_pem();
   EXPECT_TRUE(CheckChain(chain, root->certificate_pem(), now).ok());
-  // The intermediate alone is not trusted by those that trust the root.
+  // A peer that trusts the root does not trust the intermediate by itself.
   EXPECT_FALSE(CheckChain(leaf, root->certificate_pem(), now).ok());
   EXPECT_TRUE(authority->HasIssued(leaf));
   EXPECT_FALSE(authority->HasIssued(

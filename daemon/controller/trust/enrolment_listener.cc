@@ -245,7 +245,7 @@ absl::Status EnrolmentListener::Update() {
   if (wanted && keeper_ == nullptr) return OpenLocked();
   if (!wanted && keeper_ != nullptr) {
     CloseLocked();
-    parts_.log->Notice("closed to hosts that join: no token lives");
+    parts_.log->Notice("closed to hosts that join: no token is valid");
   }
   return absl::OkStatus();
 }

@@ -14,7 +14,6 @@
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/hello_machine.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/trust/enrolment_words.h"
 
@@ -98,7 +97,6 @@ absl::StatusOr<HostRecord::Leaf> EnrolmentService::Issue(
   leaf.set_serial(info.serial);
   leaf.set_spki_sha256(info.spki_sha256);
   leaf.set_certificate_pem(pem);
-  leaf.set_begins_ms(absl::ToUnixMillis(info.not_before));
   leaf.set_ends_ms(absl::ToUnixMillis(info.not_after));
   return leaf;
 }

@@ -188,7 +188,7 @@ class EnrolmentService {
                                          const RequestedKey& key) const;
   Enrolled AnswerOf(const HostRecord& record,
                     const HostRecord::Leaf& leaf) const;
-  // What is known about an attached host but not yet on disk.
+  // Facts about an attached host that are not on disk yet.
   struct Unkept {
     bool by_hand = false;         // Not our certificate.
     std::string machine_id = {};  // Bind the name to it, if any.

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "config/values/nearest_word.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "proto/spec.pb.h"

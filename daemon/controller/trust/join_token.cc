@@ -73,44 +73,32 @@ std::string AddressOf(const std::string& peer) {
   return peer.substr(0, peer.rfind(':'));
 }
 
-void JoinLimits::Refill(Allowance* allowance, double per_second, double most,
-                        absl::Time now) {
-  const double seconds =
-      allowance->at == absl::InfinitePast()
-          ? most / per_second
-          : std::max(0.0, absl::ToDoubleSeconds(now - allowance->at));
-  allowance->left = std::min(most, allowance->left + seconds * per_second);
-  allowance->at = now;
-}
-
 absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
   const std::string address = CountedAs(AddressOf(peer));
   absl::MutexLock lock(&mutex_);
-  Refill(&all_, kAllPerSecond, kAllPerSecond, now);
-  const double per_second = 1 / absl::ToDoubleSeconds(each_.then_every);
+  const AllowanceLimits of_one = {each_.burst,
+                                  1 / absl::ToDoubleSeconds(each_.then_every)};
   if (addresses_.size() >= kMaxAddresses &&
       (now - forgot_at_ >= absl::Seconds(1) || now < forgot_at_)) {
     // Addresses with a full allowance are forgotten.
     forgot_at_ = now;
     for (auto it = addresses_.begin(); it != addresses_.end();) {
-      Refill(&it->second, per_second, each_.burst, now);
-      it = it->second.left >= each_.burst ? addresses_.erase(it) : next(it);
+      const bool is_full = it->second.Refill(of_one, now) >= each_.burst;
+      it = is_full ? addresses_.erase(it) : next(it);
     }
   }
   Allowance* own = nullptr;
   if (addresses_.size() < kMaxAddresses || addresses_.count(address) > 0) {
-    own = &addresses_.try_emplace(address, Allowance{each_.burst, now})
-               .first->second;
-    Refill(own, per_second, each_.burst, now);
+    own = &addresses_[address];
   }
-  if (all_.left < 1 || (own != nullptr && own->left < 1)) {
-    const bool of_all = all_.left < 1;
+  const bool of_all = all_.Refill({kAllPerSecond, kAllPerSecond}, now) < 1;
+  if (of_all || (own != nullptr && own->Refill(of_one, now) < 1)) {
     return ExhaustedWords(
         of_all ? "msg-trust-too-many-of-all" : "msg-trust-too-many-of-one",
         absl::FormatDuration(of_all ? absl::Seconds(1) : each_.then_every));
   }
-  all_.left -= 1;
-  if (own != nullptr) own->left -= 1;
+  all_.Use();
+  if (own != nullptr) own->Use();
   return absl::OkStatus();
 }
 

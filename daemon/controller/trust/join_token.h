@@ -1,8 +1,8 @@
 // A host's token for joining:
 //   cj1.4f09c2d1.6f1ed002ab5595859014ebf0951522d9
 // a form, a public id, and 128 secret bits. Also the limits of requests for
-// certificates: a burst, then a rate, for one address or name, and 200 a second
-// in all. A /64 of IPv6 counts as one address: its owner has all.
+// certificates: a burst, then a rate, per address or name, and 200 a second in
+// total. A /64 of IPv6 counts as one address: its owner has all.
 #ifndef DAEMON_CONTROLLER_TRUST_JOIN_TOKEN_H_
 #define DAEMON_CONTROLLER_TRUST_JOIN_TOKEN_H_
 
@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/process/allowance.h"
 
 namespace clusterd {
 
@@ -67,19 +68,9 @@ class JoinLimits {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // What remains of an allowance, and at which time.
-  struct Allowance {
-    double left;
-    absl::Time at;
-  };
-
-  static void Refill(Allowance* allowance, double per_second, double most,
-                     absl::Time now);
-
   const Each each_;
   absl::Mutex mutex_;
-  Allowance all_ ABSL_GUARDED_BY(mutex_) = {kAllPerSecond,
-                                            absl::InfinitePast()};
+  Allowance all_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Allowance> addresses_ ABSL_GUARDED_BY(mutex_);
   absl::Time forgot_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };

@@ -8,12 +8,12 @@
 #include "daemon/controller/watch/cluster_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using ::testing::ElementsAre, ::testing::IsEmpty;
 
 // A report of `hosts` hosts, with `rules` rules that fail on each of them.
 Report Failing(int hosts, int rules) {
@@ -27,13 +27,12 @@ Report Failing(int hosts, int rules) {
   }
   for (int i = 0; i < rules; ++i) {
     RuleResult& rule = *report.add_rules();
+    MergeText(
+        "state: FAIL findings {state: FAIL observed: 'DOWN' fix: 'mend it'}",
+        &rule);
     rule.set_rule(absl::StrCat("rule", i));
-    rule.set_state(FAIL);
-    Finding& finding = *rule.add_findings();
+    Finding& finding = *rule.mutable_findings(0);
     finding.set_rule(rule.rule());
-    finding.set_state(FAIL);
-    finding.set_observed("DOWN");
-    finding.set_fix("mend it");
     for (const HostStatus& host : report.hosts()) {
       finding.add_subjects()->set_host(host.host());
     }
@@ -43,12 +42,9 @@ Report Failing(int hosts, int rules) {
 
 TEST(CheckNowTest, TellsWhatIsWrongWorstFirstWithWhoItIs) {
   Report report = Failing(2, 1);
-  RuleResult& warns = *report.add_rules();
-  warns.set_rule("mtu");
-  warns.set_state(WARN);
-  Finding& finding = *warns.add_findings();
-  finding.set_state(WARN);
-  finding.add_subjects()->set_host("node1");
+  MergeText(R"(rules {rule: 'mtu' state: WARN findings {
+                 state: WARN subjects {host: 'node1'}}})",
+            &report);
   const ClusterNow::ScheduleNow now = CheckNow(report, nullptr);
   EXPECT_EQ(now.newest().run_id(), "aa");
   EXPECT_EQ(now.newest().verdict(), FAIL);

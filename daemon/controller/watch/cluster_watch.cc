@@ -6,7 +6,6 @@
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
 #include "config/words/message.h"
-#include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 

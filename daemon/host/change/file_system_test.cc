@@ -21,7 +21,7 @@ TEST(FolderOfTest, IsEverythingBeforeTheLastSlash) {
   EXPECT_EQ(FolderOf("/x"), "/");
 }
 
-// Writes to a file that takes so many bytes of each write; `got` gets them.
+// Writes to a file that takes this many bytes of each write, into `got`.
 absl::Status WriteToTaking(size_t most, const std::string& text,
                            std::string* got) {
   FakeFileSystem files;

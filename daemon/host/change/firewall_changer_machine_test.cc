@@ -21,6 +21,7 @@
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/firewall/firewall_observer.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -51,12 +52,9 @@ FirewallPrograms PatientPrograms() {
 }
 
 AllowedPort HcclPorts() {
-  AllowedPort port;
-  port.set_first_port(60000);
-  port.set_last_port(60015);
-  port.set_protocol("tcp");
-  port.set_source("10.99.0.0/24");
-  return port;
+  return FromText<AllowedPort>(
+      "first_port: 60000 last_port: 60015 protocol: 'tcp' "
+      "source: '10.99.0.0/24'");
 }
 
 // A listening socket that tests connect to.

@@ -11,6 +11,7 @@
 #include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/wait/from_text.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -69,13 +70,10 @@ CommandResult TimedOut() {
 }
 
 FirewallRule Rule(FirewallProgram program) {
-  FirewallRule rule;
+  auto rule = FromText<FirewallRule>(
+      "port {first_port: 60000 last_port: 60015 protocol: 'tcp' "
+      "source: '10.0.0.0/24'}");
   rule.set_program(program);
-  AllowedPort* port = rule.mutable_port();
-  port->set_first_port(60000);
-  port->set_last_port(60015);
-  port->set_protocol("tcp");
-  port->set_source("10.0.0.0/24");
   return rule;
 }
 

@@ -85,7 +85,7 @@ TEST(MinusAllowedPortTest, LeavesWhatTheRuleDoesNotTouch) {
       {MakeAllowedPort(0, 65535, "", ""),
        MakeAllowedPort(22, 22, "tcp", ""),
        {"0-65535/udp", "0-21/tcp", "23-65535/tcp"}},
-      // Of some sources it is not known.
+      // Unknown for some sources.
       {base, MakeAllowedPort(150, 150, "tcp", "10.1.0.0/16"), {"cannot say"}},
       {MakeAllowedPort(150, 150, "", ""),
        MakeAllowedPort(150, 150, "tcp", "10.1.0.0/16"),

@@ -58,7 +58,7 @@ struct Case {
 TEST(FindIptablesDropsTest, FindsWhatDropsWithItsPorts) {
   EXPECT_THAT(Texts(FindIptablesDrops("")), IsEmpty());
   const Case kCases[] = {
-      // What lets all in.
+      // Filters that drop nothing.
       {"", {}},
       {"-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n-A INPUT -j LOG "
        "--log-prefix \"DROP \"\n-A INPUT -s 10.0.0.1/32\n-A FORWARD -j "
@@ -79,7 +79,7 @@ TEST(FindIptablesDropsTest, FindsWhatDropsWithItsPorts) {
       {"-A INPUT -g own\n-A own -s 10.0.0.1/32 -j DROP\n",
        {": -A own -s 10.0.0.1/32 -j DROP"}},
       {"-A FORWARD -j own\n-A own -s 10.0.0.1/32 -j DROP\n", {}},
-      // What is for other packets.
+      // Rules for other packets.
       {"-A INPUT -p udp -m udp --dport 60000:60031 -j DROP\n-A INPUT -p icmp "
        "-j DROP\n-A INPUT -i lo -j DROP\n-A INPUT -m conntrack --ctstate "
        "INVALID -j DROP\n-A INPUT -m state --state INVALID -j DROP\n-A INPUT "
@@ -87,7 +87,7 @@ TEST(FindIptablesDropsTest, FindsWhatDropsWithItsPorts) {
        "conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP\n-A "
        "KUBE-FIREWALL -m mark --mark 0x8000/0x8000 -j DROP\n",
        {}},
-      // What ufw and firewalld are asked about themselves.
+      // Chains of ufw and firewalld, which have observers of their own.
       {"-A INPUT -j ufw-before-input\n-A ufw-before-input -j DROP\n",
        {},
        "DROP"},
@@ -129,7 +129,7 @@ TEST(FindNftDropsTest, FindsWhatDropsWithItsPorts) {
         "7: ip saddr 10.0.0.1 drop",
         ": tcp flags vmap { 0x2 : drop, 0x10 : accept }"}},
       {"\t\ttcp dport 22 accept\n", {kPolicyDrops}, "drop"},
-      // What is for other packets, ufw or firewalld.
+      // Rules for other packets, or of ufw or firewalld.
       {"\t\tudp dport 53 drop\n\t\tct state 0x1 drop\n\t\tct state invalid "
        "drop\n\t\tiif \"lo\" drop\n\t\tmeta l4proto 17 drop\n\t\tip protocol "
        "icmp drop\n",

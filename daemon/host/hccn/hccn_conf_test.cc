@@ -120,7 +120,7 @@ TEST(ParseHccnConfTest, NoticesWhatTheToolReadsOtherwise) {
       {"udp_port_mode_0=multi_qp\nmulti_qp_count_0=2\nmulti_qp_udp_ports_0="
        "5000,5001\n",
        {}},
-      // A route to no address is its own device's alone.
+      // A route to an invalid address counts only for its own device.
       {"route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.300\n",
        {"line 1: BAD_VALUE"}},
       // Every rule.

@@ -196,7 +196,7 @@ TEST(ClassifyAscend950RunTest, KnowsEveryStatedTextOnItsStream) {
        "Enter [ hccn_tool -h ] for more details.\n",
        HccnFailure::kWrongCommandLine},
       // Status 4 is a conflict in one tool and several other failures in the
-      // other; status 6 alone has no known cause.
+      // other; status 6 by itself has no known cause.
       {4, "", "Get invalid device id.\n", HccnFailure::kNoDevice},
       {6, "", "", HccnFailure::kOther}};
   for (const auto& [status, out, err, failure] : kCases) {

@@ -61,7 +61,7 @@ class HccnSessionTest : public ::testing::Test {
                      &budget_, &turns_);
     return *session_;
   }
-  // In a session of its own.
+  // Asks in a new session.
   Missing MissingOf(const char* query) {
     return Session().Ask(query).missing.value_or(Missing());
   }

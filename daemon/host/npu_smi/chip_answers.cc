@@ -134,7 +134,7 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
     if (absl::StartsWith(digits, "0X")) digits.erase(0, 2);
     const bool is_code = !digits.empty() && digits.size() <= 8 &&
                          absl::c_all_of(digits, absl::ascii_isxdigit);
-    // The health word alone reports a fault, even with unknown codes.
+    // The health word is enough to report a fault, even with unknown codes.
     if (health.health() == ChipHealth::OK) {
       if (!is_code || health.error_codes_size() == kMaxCodes) {
         return InvalidWords("fact-no-error-code", QuotedText(code));

@@ -77,7 +77,7 @@ absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
 
 using Chips = std::map<uint32_t, ChipPlace>;
 
-// Queries one chip. Holds its lock while it lives.
+// Queries one chip. Holds its lock while it exists.
 class ChipSession {
  public:
   ChipSession(const std::string& npu_smi, uint32_t device, ChipPlace place,

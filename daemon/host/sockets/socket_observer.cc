@@ -54,7 +54,7 @@ std::string AddressText(absl::string_view digits, bool is_ipv6) {
   return text;
 }
 
-// A job's root has one for each rank, and as many that the kernel closes.
+// A job's root has one for each rank, and as many that the kernel is closing.
 bool IsConnection(const BoundSocket& socket) {
   return absl::StartsWith(socket.protocol(), "tcp") &&
          socket.state() != "LISTEN" && socket.state() != "CLOSE";

@@ -208,7 +208,7 @@ TEST_F(SocketObserverTest, CountsConnectionsOnManyPortsByTheirState) {
 
 constexpr int kNoNamespace = 77;
 
-// Runs in a process alone in its network namespace: the kernel lists only its
+// Runs in the only process of a network namespace: the kernel lists only its
 // sockets under /proc/net.
 [[noreturn]] void ReadWhereNobodyElseIs(int answer) {
   if (unshare(CLONE_NEWNET) != 0 &&

@@ -1,4 +1,4 @@
-// Logs in to servers with keys alone, as the user who would launch a job there,
+// Logs in to servers with only keys, as the user who would launch a job there,
 // and runs only `true` or `env`. `ssh` runs as that user, with the user's own
 // keys and known_hosts. It writes neither, leaves no connection and forwards
 // nothing.

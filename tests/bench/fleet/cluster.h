@@ -66,7 +66,7 @@ class BenchCluster {
   TlsFiles Files(const std::string& label, const std::string& uri_name) const;
   // A new connection, e.g. as spiffe://test/user/bench.
   std::unique_ptr<Controller::Stub> Client(const std::string& uri_name) const;
-  // Arguments with which a fleet dials this controller.
+  // Arguments with which a fleet connects to this controller.
   std::vector<std::string> FleetArguments() const;
 
  private:
@@ -82,7 +82,7 @@ class BenchCluster {
 // Processes that have `servers` of the cluster's spec among them.
 class Fleets {
  public:
-  // `processes` of them; all dial at once. `arguments` are added to their own.
+  // `processes` of them; all connect at once. `arguments` add to their own.
   Fleets(const BenchCluster& cluster, int servers, int processes = 1,
          const std::vector<std::string>& arguments = {});
 

@@ -6,7 +6,7 @@
 //               [--product P] [--fleets N] [--soak MINUTES] [--rollbacks N]
 // A storm of all hosts is compared with one host that attaches alone; --storms
 // sets how often all come, and come back. --fleets spreads the servers over so
-// many processes, which all dial at once: --fleets 4 --servers 6000. With
+// many processes, which all connect at once: --fleets 4 --servers 6000. With
 // --soak a check begins every second for so long; every few minutes it prints
 // the controller's resources, with their ratio to those at first. --rollbacks
 // only measures rollbacks (rollbacks.h). Each figure is printed with its ratio
@@ -223,7 +223,7 @@ bool PrintAll(const Flags& flags, const Figures& figures) {
   // Budgets are those of 1,152 hosts; 30 MB are for a controller without any.
   const double scale = flags.servers / 1152.0;
   const bool is_large = flags.servers >= 10000;
-  // Fewer are back before their pauses between two dials are over.
+  // Fewer reconnect before their pauses between two tries are over.
   const double storm = flags.servers < 1000 ? 0 : flags.servers / 10000.0;
   const double attach = Median(figures.attach_s);
   std::printf("%d hosts of %s over mutual TLS, both ends on this machine\n",

@@ -20,8 +20,8 @@
 namespace clusterd {
 namespace {
 
-// One user may delay another one's rollback by this much: as a ratio to a
-// rollback alone, and in all.
+// One user may delay another one's rollback by this much: as a ratio to an
+// undisturbed rollback, and in milliseconds.
 constexpr double kMostRatio = 3;
 constexpr double kMostDelayMs = 2000;
 constexpr char kSmall[] = "0000000000000001";

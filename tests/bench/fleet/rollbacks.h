@@ -1,4 +1,4 @@
-// An operator's rollback on two hosts, alone and beside a viewer at full effort
+// An operator's rollback on two hosts, alone and beside a viewer at full load
 // (tests/component/viewer/busy_viewer.h), in turn.
 #ifndef TESTS_BENCH_FLEET_ROLLBACKS_H_
 #define TESTS_BENCH_FLEET_ROLLBACKS_H_

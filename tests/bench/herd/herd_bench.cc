@@ -372,7 +372,7 @@ bool MeasureJob(const Flags& flags, Bench* bench, Herds* all) {
   good &= PrintCount("checks", checks, flags.jobs);
   good &= PrintCount("facts asked for", all->facts, flags.jobs * flags.servers);
   good &= PrintCount("connections to the controller", connections, 0);
-  return good & PrintCount("hooks not told to go on", all->refused, 0);
+  return good & PrintCount("hooks that were refused", all->refused, 0);
 }
 
 // Prints the time of `count` answers, median of herds, and their ratio to as

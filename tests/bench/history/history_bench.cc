@@ -5,7 +5,7 @@
 //                  with one fsync, in turn with it on the same disk
 //   budget_share   file_ratio over the 8 that Add may take; time of List over
 //                  the 5 ms that it may take
-// In a broken cluster every device has a fault of its own, so that nothing
+// Every device of a broken cluster has a fault of its own, so that nothing
 // folds. The disk is that of TMPDIR; a tmpfs lacks a real fsync and gives other
 // figures.
 #include <fcntl.h>
@@ -113,7 +113,7 @@ BENCHMARK_CAPTURE(BM_Add, broken, true)
     ->Unit(benchmark::kMillisecond)
     ->UseManualTime();
 
-// In memory: after its first page SQLite's cache has the file's list too.
+// A folder in memory: SQLite's cache has the list after its first page.
 void BM_List(benchmark::State& state) {
   const MemoryFolder folder;
   const auto store = HistoryStore::Open(folder.path());

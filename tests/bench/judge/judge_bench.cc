@@ -4,10 +4,10 @@
 //   us_per_host   time per host
 //   growth        us_per_host over that of 1,152 servers with as many devices,
 //                 healthy or broken alike, in the same run; 1.0 is linear
-// In a broken cluster every device has two faults of its own, so that nothing
-// folds. The controller judges facts once, when they have just arrived: small
-// clusters are therefore judged in turn from as many copies as make the largest
-// one, so that none is still in the processor's cache.
+// Every device of a broken cluster has two faults of its own, so nothing folds.
+// The controller judges facts once, when they have just arrived: small clusters
+// are therefore judged in turn from as many copies as make the largest one, so
+// that none is still in the processor's cache.
 #include <malloc.h>
 #include <time.h>
 

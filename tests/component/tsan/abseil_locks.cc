@@ -2,8 +2,8 @@
 // Debian's is. Each call is passed on to the real one and reported to the
 // detector. Without this all code behind an absl::Mutex looks like a race, in
 // our code and in gRPC. Preload it after libtsan.so, with
-// ignore_noninstrumented_modules=1 in TSAN_OPTIONS. It has only the members
-// that clusterd and gRPC 1.51 call; Abseil 20220623.
+// ignore_noninstrumented_modules=1 in TSAN_OPTIONS. For Abseil 20220623; it has
+// only the members that clusterd and gRPC 1.51 call.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -24,8 +24,8 @@ void AnnotateIgnoreWritesEnd(const char* file, int line) __attribute__((weak));
 
 namespace {
 
-// Inside, Abseil may run a Condition of another thread under the lock, which
-// the detector would take for an access without it.
+// Abseil may run a Condition of another thread under the lock, which the
+// detector would take for an unlocked access.
 class IgnoreAccesses {
  public:
   IgnoreAccesses() {

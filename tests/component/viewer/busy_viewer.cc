@@ -14,7 +14,7 @@ namespace {
 
 using Connect = std::function<std::unique_ptr<Controller::Stub>()>;
 
-// Streams that are opened and never read, over as many connections as it takes.
+// Streams that are opened and never read, over as many connections as needed.
 template <typename Request, typename Event>
 class UnreadStreams {
  public:
@@ -28,7 +28,7 @@ class UnreadStreams {
     for (const auto& stream : streams_) stream->Finish();
   }
 
-  // A request that equals none with another number.
+  // Requests with different numbers are different.
   void Open(int number) {
     if (contexts_.size() == 16 * clients_.size()) {
       clients_.push_back(connect_());
@@ -39,8 +39,8 @@ class UnreadStreams {
     streams_.push_back(
         ((*clients_.back()).*call_)(contexts_.back().get(), request));
   }
-  // Opens one that stays: it gets one event, and is never read again. Otherwise
-  // why it is refused.
+  // Opens a stream, reads one event, and then never reads it again. Returns the
+  // refusal if there is one.
   absl::Status Hold(int number) {
     Open(number);
     Event event;
@@ -50,7 +50,7 @@ class UnreadStreams {
     contexts_.pop_back();
     return refused;
   }
-  // As many as possible: a dropped call may leave a moment later.
+  // Retries, since a dropped call may keep its place for a moment.
   bool HoldAll(size_t count) {
     return WaitUntil([&] {
       while (streams_.size() < count &&

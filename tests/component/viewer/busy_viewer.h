@@ -1,6 +1,6 @@
-// One user at full effort: a viewer that holds as much as the controller gives
-// one user, never reads it, and calls again and again. Tests and benchmarks
-// measure its effect on others.
+// One user at full load: a viewer that holds as much as the controller gives
+// one user, never reads it, and repeats calls. Tests and benchmarks measure its
+// effect on others.
 #ifndef TESTS_COMPONENT_VIEWER_BUSY_VIEWER_H_
 #define TESTS_COMPONENT_VIEWER_BUSY_VIEWER_H_
 
@@ -19,10 +19,10 @@ class BusyViewer {
   struct Options {
     // Makes a new connection of the viewer.
     std::function<std::unique_ptr<Controller::Stub>()> connect;
-    // Attached, of the spec, and answers no task.
+    // An attached host of the spec that answers no task.
     std::string silent_host;
-    // Ids of the history. The viewer reads one again and again. The other is
-    // larger than any window of a connection, and its answers stay unread.
+    // Ids in the history. The viewer reads one again and again. The other is
+    // larger than any connection's window; its answers stay unread.
     std::string read_entry;
     std::string unread_entry;
   };
@@ -33,14 +33,14 @@ class BusyViewer {
   BusyViewer(const BusyViewer&) = delete;
   BusyViewer& operator=(const BusyViewer&) = delete;
 
-  // Drops many checks that wait. Then holds half of the runs at once, a quarter
-  // of those that wait, and four answers with the unread entry. False if the
+  // Drops many waiting checks. Then holds half of the running checks, a quarter
+  // of the waiting ones, and four answers with the unread entry. False if the
   // controller does not give it that much within kPatience.
   bool HoldAll();
   // Asks for one more check; ok: the viewer holds that one, too.
   absl::Status HoldAnotherCheck();
-  // Gives one unread answer back and calls on four threads from now on. False
-  // if twenty calls have not ended within kPatience.
+  // Drops one unread answer and calls on four threads from now on. False if
+  // fewer than twenty calls end within kPatience.
   bool BeginCalls();
 
  private:

@@ -22,7 +22,7 @@ constexpr uint64_t kMtu = 1500;
 constexpr uint64_t kSpeedMbps = 200000;
 constexpr uint32_t kServersOfPod = 48;
 
-// What every healthy device tells.
+// The facts of every healthy device.
 constexpr char kDevice[] = R"(
   address { value {} }
   net_health { value: NET_HEALTH_SUCCESS }
@@ -42,12 +42,12 @@ constexpr char kDevice[] = R"(
                 certificates { name: "pub" ends: "Mon Feb 19 03:19:21 2040 GMT"
                                status: VALID } } })";
 
-// What every healthy host tells. It has Docker, whose interface HCCL takes
+// The facts of every healthy host. It has Docker, whose interface HCCL takes
 // last; the limit of open files is Linux's own bound, fs.nr_open, which is
 // enough for any cluster here.
 constexpr char kHost[] = R"text(
   elapsed_ms: 1
-  simulation: "healthy facts, in memory"
+  simulation: "in memory"
   identity { kernel_release { value: "5.10.0" }
              architecture { value: "aarch64" }
              os_release { value: "Debian GNU/Linux 12 (bookworm)" } }

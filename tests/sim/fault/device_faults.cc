@@ -68,7 +68,7 @@ Act Store(const std::string& name, const std::string& conf_key) {
 }
 Act Live(const std::string& name) { return Store(name, ""); }
 
-// What `convert` makes of the value, as that state of the device.
+// Sets that state of the device to the converted value.
 Act Keep(const std::string& name,
          const std::function<std::string(const std::string&)>& convert) {
   return [=](const HostFolder& folder, int device, const std::string& value) {

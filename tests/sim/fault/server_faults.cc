@@ -312,8 +312,8 @@ absl::Status AddInterface(const HostFolder& folder, int,
   return status;
 }
 
-// In namespaces the link is dormant, as one that waits for its switch. A link
-// that is down would also cut off the server's answer to the controller.
+// The link is dormant in namespaces, as if it waits for its switch. A link that
+// is down would also cut off the server's answer to the controller.
 absl::Status StopInterface(const HostFolder& folder, int,
                            const std::string& name) {
   const std::string path = StateFileOf(name);

@@ -112,7 +112,7 @@ absl::Status StartListener(const HostFolder& server, int port) {
 absl::Status StartDeviceUser(const HostFolder& server, int device,
                              const std::string& name) {
   const std::string node = server.Path(absl::StrCat("dev/davinci", device));
-  // A file system may forbid nodes; their users are visible all the same.
+  // A file system may forbid nodes; their users are visible anyway.
   return StartProcess(server, name, node, [&node] {
     return open(node.c_str(), O_PATH | O_CLOEXEC);
   });

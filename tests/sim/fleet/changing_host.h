@@ -34,7 +34,7 @@ class ChangingHost final : private HostObserver {
   // number of other hosts. Both pointers must outlive it.
   ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit, Log* log);
 
-  // Whose certificates the host has and takes; before it is observed.
+  // Sets the roots of the host's certificates; call it before it is observed.
   void SetRoots(absl::string_view ca_pem);
 
   const std::string& name() const { return base_.host(); }

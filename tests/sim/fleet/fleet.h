@@ -58,7 +58,7 @@ class FleetObserver final : public HostObserver {
 // Safe for concurrent use.
 class Fleet {
  public:
-  // Credentials with which a host of that cluster dials.
+  // Credentials with which a host of that cluster connects.
   using Credentials = std::function<std::shared_ptr<grpc::ChannelCredentials>(
       const TlsPem& pem, const std::string& cluster)>;
 
@@ -91,7 +91,7 @@ class Fleet {
   // The number of times that an attached host was lost.
   int lost() ABSL_LOCKS_EXCLUDED(mutex_);
   static constexpr size_t kMaxDials = 200;
-  // Blocks until as many have been lost; false after `limit`.
+  // Blocks until this many have been lost; false after `limit`.
   bool WaitLost(int lost, absl::Duration limit) ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until all hosts are attached at the same time; false after `limit`.
   bool WaitAllAttached(absl::Duration limit) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 void AddFinding(const std::string& rule, const std::string& host,
                 const std::string& observed, Report* report) {
@@ -64,6 +65,15 @@ TEST(RehearsalTest, ThatLeadsToPassAndBackIsRight) {
   const RehearsalVerdict verdict = JudgeRehearsal(Good());
   EXPECT_THAT(verdict.wrong, IsEmpty());
   EXPECT_THAT(verdict.notes, IsEmpty());
+}
+
+TEST(RehearsalTest, ThatHasASlowLookUpOnThisMachineIsRight) {
+  Rehearsal of = Good();
+  AddFinding("host-name", "b", "slow", &of.back);
+  EXPECT_THAT(JudgeRehearsal(of).wrong, SizeIs(1));
+  of.back.mutable_rules()->rbegin()->mutable_findings(0)->set_finding(
+      "peer-not-answered");
+  EXPECT_THAT(JudgeRehearsal(of).wrong, IsEmpty());
 }
 
 TEST(RehearsalTest, ThatDoesNotLeadToPassIsWrong) {

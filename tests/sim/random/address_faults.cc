@@ -128,8 +128,8 @@ Ipv4Interface OwnInterface(const RandomCluster& cluster, int host, int device) {
   return *Ipv4Interface::Parse(live.address(), live.netmask());
 }
 
-// In a subnet as wide as its own, another one for every fault: a file has one
-// netmask for the devices of an id.
+// An address in another subnet of the same width, a new one for every fault: a
+// file has one netmask for the devices of an id.
 Ipv4Interface Elsewhere(const RandomCluster& cluster, int host, int device,
                         uint32_t last) {
   const int prefix = OwnInterface(cluster, host, device).prefix_length();
@@ -189,40 +189,43 @@ void EndAlike(RandomCluster& cluster, int host, int device) {
   cluster.taken.insert({other, device});
 }
 
-FaultKind OfCluster(
-    const char* name, const char* rule, State state, const char* also,
-    std::function<bool(const RandomCluster&, int host, int device)> applies,
-    Make make) {
-  FaultKind kind = {name,           "",   false, rule,
-                    state,          also, false, std::move(applies),
-                    std::move(make)};
-  kind.of_cluster = true;
-  return kind;
+FaultKind OfCluster(const char* name, const char* rule, State state,
+                    const char* also, const Where& applies, const Make& make) {
+  return {name, "", kOfCluster, rule, state, also, make, applies};
 }
 
 // A line of hccn.conf that brings another value at boot; "": of the switch.
 FaultKind OtherStored(const char* name, const char* rule, absl::string_view key,
                       const std::string& value) {
-  return {name,
-          "",
-          true,
-          rule,
-          WARN,
-          "",
-          false,
-          [](const RandomCluster& cluster, int host, int device) {
-            return IsStored(cluster, host, device) &&
-                   IsClassic(cluster, host, device) &&
-                   !Has(cluster, "old-tool");
-          },
-          [key, value](RandomCluster& cluster, int host, int device) {
-            const DeviceFacts& facts = DeviceOf(cluster, host, device);
-            const bool on = facts.tls().value().enabled();
-            WriteToConf(cluster.facts[host], key, facts.id(),
-                        !value.empty() ? value
-                        : on           ? "0"
-                                       : "1");
-          }};
+  const Make make = [key, value](RandomCluster& cluster, int host, int device) {
+    const DeviceFacts& facts = DeviceOf(cluster, host, device);
+    const char* const switched = facts.tls().value().enabled() ? "0" : "1";
+    WriteToConf(cluster.facts[host], key, facts.id(),
+                value.empty() ? switched : value);
+  };
+  const Where applies = [](const RandomCluster& cluster, int host, int device) {
+    return IsStored(cluster, host, device) &&
+           IsClassic(cluster, host, device) && !Has(cluster, "old-tool");
+  };
+  return {name, "", kOfDevice, rule, WARN, "", make, applies};
+}
+
+// hccn.conf has another value of the key, or none.
+Make Stored(const char* key, const char* value) {
+  return [=](RandomCluster& cluster, int host, int device) {
+    WriteToConf(cluster.facts[host], key, DeviceOf(cluster, host, device).id(),
+                value);
+  };
+}
+Make NotStored(const char* key) {
+  return [=](RandomCluster& cluster, int host, int device) {
+    RemoveFromConf(cluster.facts[host], key,
+                   DeviceOf(cluster, host, device).id());
+  };
+}
+
+void DetectFarAway(RandomCluster& cluster, int host, int device) {
+  SetOther("netdetect", "10.252.9.8", true, cluster, host, device);
 }
 
 }  // namespace
@@ -246,89 +249,76 @@ void AddServers(int servers, RandomCluster& cluster) {
 
 std::vector<FaultKind> AddressFaults() {
   return {
-      {"ipv6-only", "", true, "device-ip-set", UNKNOWN, "", true, nullptr,
+      {"ipv6-only", "", kOfDevice | kHides, "device-ip-set", UNKNOWN, "",
        [](RandomCluster& cluster, int host, int device) {
          SetAddress(cluster, host, device, "", "", true);
          Patch("ipv6_address { value: 'fd00::17/64' }",
                &DeviceOf(cluster, host, device));
        }},
-      {"no-address", "address=none live_address=none", true, "device-ip-set",
-       FAIL, "", false, nullptr,
+      {"no-address", "address=none live_address=none", kOfDevice,
+       "device-ip-set", FAIL, "",
        [](RandomCluster& cluster, int host, int device) {
          SetAddress(cluster, host, device, "", "", cluster.OneIn(2));
        }},
-      {"other-subnet", "address=IPV4 live_address=IPV4", true,
-       "device-ip-planned", FAIL, "gateway detect-address", false, HasPlan,
+      {"other-subnet", "address=IPV4 live_address=IPV4", kOfDevice,
+       "device-ip-planned", FAIL, "gateway detect-address",
        [](RandomCluster& cluster, int host, int device) {
          SetAddress(cluster, host, device, "10.250.9.9", "255.255.255.0",
                     cluster.OneIn(2));
-       }},
-      {"other-netmask", "netmask=IPV4 live_netmask=IPV4", true,
-       "device-ip-planned", FAIL, "gateway detect-address", false, HasPlan,
+       },
+       HasPlan},
+      {"other-netmask", "netmask=IPV4 live_netmask=IPV4", kOfDevice,
+       "device-ip-planned", FAIL, "gateway detect-address",
        [](RandomCluster& cluster, int host, int device) {
          const std::string address = Live(cluster, host, device).address();
          SetAddress(cluster, host, device, address,
                     cluster.OneIn(2) ? "255.255.254.0" : "255.255.255.128",
                     cluster.OneIn(2));
-       }},
-      {"address-twice", "address=IPV4", true, "ip-unique", FAIL,
-       "device-ip-planned gateway detect-address", false, AnotherIsFree,
-       TakeAddressOfAnother},
-      {"loopback", "address=IPV4", true, "device-ip-allowed", FAIL,
-       "device-ip-planned gateway detect-address", false, HasPlan,
+       },
+       HasPlan},
+      {"address-twice", "address=IPV4", kOfDevice, "ip-unique", FAIL,
+       "device-ip-planned gateway detect-address", TakeAddressOfAnother,
+       AnotherIsFree},
+      {"loopback", "address=IPV4", kOfDevice, "device-ip-allowed", FAIL,
+       "device-ip-planned gateway detect-address",
        [](RandomCluster& cluster, int host, int device) {
          SetAddress(cluster, host, device, "127.0.0.9", "255.255.255.0", true);
-       }},
-      {"not-stored", "stored_address=none", true, "device-ip-persistent", FAIL,
-       "", false, IsStored,
-       [](RandomCluster& cluster, int host, int device) {
-         RemoveFromConf(cluster.facts[host], "address",
-                        DeviceOf(cluster, host, device).id());
-       }},
-      {"another-stored", "stored_address=IPV4", true, "device-ip-persistent",
-       FAIL, "", false, IsStored,
-       [](RandomCluster& cluster, int host, int device) {
-         WriteToConf(cluster.facts[host], "address",
-                     DeviceOf(cluster, host, device).id(), "10.251.9.9");
-       }},
-      {"other-netmask-stored", "stored_netmask=IPV4", true,
-       "device-ip-persistent", FAIL, "", false, IsStored,
-       [](RandomCluster& cluster, int host, int device) {
-         WriteToConf(cluster.facts[host], "netmask",
-                     DeviceOf(cluster, host, device).id(), "255.0.0.0");
-       }},
-      {"gateway-outside", "gateway=IPV4 live_gateway=IPV4", true, "gateway",
-       FAIL, "gateway-persistent subnet-shared detect-address", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !ProfileOf(cluster).one_gateway_per_four;
        },
+       HasPlan},
+      {"not-stored", "stored_address=none", kOfDevice, "device-ip-persistent",
+       FAIL, "", NotStored("address"), IsStored},
+      {"another-stored", "stored_address=IPV4", kOfDevice,
+       "device-ip-persistent", FAIL, "", Stored("address", "10.251.9.9"),
+       IsStored},
+      {"other-netmask-stored", "stored_netmask=IPV4", kOfDevice,
+       "device-ip-persistent", FAIL, "", Stored("netmask", "255.0.0.0"),
+       IsStored},
+      {"gateway-outside", "gateway=IPV4 live_gateway=IPV4", kOfDevice,
+       "gateway", FAIL, "gateway-persistent subnet-shared detect-address",
        [](RandomCluster& cluster, int host, int device) {
          DeviceFacts& facts = DeviceOf(cluster, host, device);
          facts.mutable_gateway()->set_value("10.252.9.9");
          if (Has(cluster, "dhcp")) return;
          WriteToConf(cluster.facts[host], "gateway", facts.id(), "10.252.9.9");
+       },
+       [](const RandomCluster& cluster, int, int) {
+         return !ProfileOf(cluster).one_gateway_per_four;
        }},
-      {"other-gateway-stored", "stored_gateway=TEXT", true,
-       "gateway-persistent", WARN, "", false,
+      {"other-gateway-stored", "stored_gateway=TEXT", kOfDevice,
+       "gateway-persistent", WARN, "", Stored("gateway", "10.253.9.9"),
        [](const RandomCluster& cluster, int host, int device) {
          return IsStored(cluster, host, device) &&
                 IsClassic(cluster, host, device) &&
                 HasGateway(cluster, host, device);
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         WriteToConf(cluster.facts[host], "gateway",
-                     DeviceOf(cluster, host, device).id(), "10.253.9.9");
        }},
-      {"detect-itself", "detect=IPV4", true, "detect-address", FAIL, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "no-detect-address");
-       },
+      {"detect-itself", "detect=IPV4", kOfDevice, "detect-address", FAIL, "",
        [](RandomCluster& cluster, int host, int device) {
          DeviceFacts& facts = DeviceOf(cluster, host, device);
          const std::string own = Live(cluster, host, device).address();
          facts.mutable_detect_address()->set_value(own);
          WriteToConf(cluster.facts[host], "netdetect", facts.id(), own);
-       }},
+       },
+       Without{"no-detect-address"}},
       OtherStored("other-mtu-stored", "mtu-persistent", "mtu", "1280"),
       OtherStored("other-pfc-stored", "pfc-persistent", "bitmap",
                   "1,0,0,0,0,0,0,0"),
@@ -336,120 +326,108 @@ std::vector<FaultKind> AddressFaults() {
       OtherStored("other-port-stored", "roce-port-persistent", "roce_port",
                   "4097"),
       OtherStored("other-tls-stored", "tls-persistent", "tls_enable", ""),
-      FailsWhere([](const RandomCluster& c) { return Has(c, "tls-on"); },
-                 {"certificate-ended", "", true, "tls-certificates", WARN, "",
-                  false, nullptr,
-                  OnDevice("tls { value { certificates { name: 'ca1' ends: "
-                           "'2020' status: EXPIRED } } }")}),
-      {"no-address-stored", "stored_address=none stored_netmask=none", true,
-       "device-ip-persistent", FAIL, "", false, IsStored,
+      FailsWhere(
+          With{"tls-on"},
+          {"certificate-ended", "", kOfDevice, "tls-certificates", WARN, "",
+           OnDevice("tls { value { certificates { name: 'ca1' ends: "
+                    "'2020' status: EXPIRED } } }")}),
+      {"no-address-stored", "stored_address=none stored_netmask=none",
+       kOfDevice, "device-ip-persistent", FAIL, "",
        [](RandomCluster& cluster, int host, int device) {
          const uint32_t id = DeviceOf(cluster, host, device).id();
          RemoveFromConf(cluster.facts[host], "address", id);
          RemoveFromConf(cluster.facts[host], "netmask", id);
-       }},
-      {"no-gateway-stored", "stored_gateway=none", true, "gateway-persistent",
-       WARN, "", false,
+       },
+       IsStored},
+      {"no-gateway-stored", "stored_gateway=none", kOfDevice,
+       "gateway-persistent", WARN, "", NotStored("gateway"),
        [](const RandomCluster& cluster, int host, int device) {
          return IsStored(cluster, host, device) &&
                 IsClassic(cluster, host, device) &&
                 HasGateway(cluster, host, device) &&
                 !ProfileOf(cluster).one_gateway_per_four;
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         RemoveFromConf(cluster.facts[host], "gateway",
-                        DeviceOf(cluster, host, device).id());
        }},
-      {"no-gateway", "gateway=none live_gateway=none", true, "gateway", WARN,
-       "gateway-persistent subnet-shared=FAIL detect-address=FAIL", false,
+      {"no-gateway", "gateway=none live_gateway=none", kOfDevice | kByVote,
+       "gateway", WARN,
+       "gateway-persistent subnet-shared=FAIL detect-address=FAIL",
+       [](RandomCluster& cluster, int host, int device) {
+         SetOther("gateway", "", WritesConf(cluster, host, device), cluster,
+                  host, device);
+       },
        [](const RandomCluster& cluster, int host, int device) {
          return !ProfileOf(cluster).one_gateway_per_four &&
                 HasGateway(cluster, host, device) &&
                 !PlannedOf(cluster, host, device).gateway().empty() &&
                 HasLikes(cluster, host, device);
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         SetOther("gateway", "", WritesConf(cluster, host, device), cluster,
-                  host, device);
-       },
-       true},
-      {"detect-not-set", "detect=none", true, "detect-address", FAIL,
-       "detect-address-persistent net-health", false, PlansDetection,
+       }},
+      {"detect-not-set", "detect=none", kOfDevice, "detect-address", FAIL,
+       "detect-address-persistent net-health",
        [](RandomCluster& cluster, int host, int device) {
          SetOther("netdetect", "0.0.0.0", WritesConf(cluster, host, device),
                   cluster, host, device);
          DeviceOf(cluster, host, device)
              .mutable_net_health()
              ->set_value(NET_HEALTH_INIT);
-       }},
-      {"detect-outside", "detect=IPV4", true, "detect-address", FAIL, "", false,
+       },
+       PlansDetection},
+      {"detect-outside", "detect=IPV4", kOfDevice, "detect-address", FAIL, "",
+       DetectFarAway,
        [](const RandomCluster& cluster, int host, int device) {
          return PlansDetection(cluster, host, device) &&
                 !HasGateway(cluster, host, device) &&
                 !Has(cluster, "shared-gateways");
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         SetOther("netdetect", "10.252.9.8", true, cluster, host, device);
        }},
-      {"detect-behind-gateway", "detect=IPV4", true, "detect-address", WARN, "",
-       false,
+      {"detect-behind-gateway", "detect=IPV4", kOfDevice, "detect-address",
+       WARN, "", DetectFarAway,
        [](const RandomCluster& cluster, int host, int device) {
          return PlansDetection(cluster, host, device) &&
                 HasGateway(cluster, host, device);
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         SetOther("netdetect", "10.252.9.8", true, cluster, host, device);
        }},
-      {"other-detect-stored", "", true, "detect-address-persistent", WARN, "",
-       false,
+      {"other-detect-stored", "", kOfDevice, "detect-address-persistent", WARN,
+       "", Stored("netdetect", "10.253.9.9"),
        [](const RandomCluster& cluster, int host, int device) {
          return PlansDetection(cluster, host, device) &&
                 IsClassic(cluster, host, device);
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         WriteToConf(cluster.facts[host], "netdetect",
-                     DeviceOf(cluster, host, device).id(), "10.253.9.9");
        }},
   };
 }
 
 std::vector<FaultKind> PlanFaults() {
   return {
-      {"planned-apart", "", true, "subnet-pairs", FAIL, "subnet-across-hosts",
-       false, HasPairs,
+      {"planned-apart", "", kOfDevice | kByVote, "subnet-pairs", FAIL,
+       "subnet-across-hosts",
        [](RandomCluster& cluster, int host, int device) {
          Replan(Elsewhere(cluster, host, device, 9), true, cluster, host,
                 device);
        },
-       true},
-      {"planned-together", "", true, "subnet-distinct", FAIL,
-       "subnet-pairs subnet-across-hosts", false, HasRoomBesideNeighbour,
-       MoveToNeighbour, true},
-      {"pair-planned-elsewhere", "", false, "subnet-across-hosts", FAIL, "",
-       false, CanMovePair, MovePair, true},
-      {"planned-without-route", "", true, "subnet-shared", FAIL, "gateway",
-       false,
+       HasPairs},
+      {"planned-together", "", kOfDevice | kByVote, "subnet-distinct", FAIL,
+       "subnet-pairs subnet-across-hosts", MoveToNeighbour,
+       HasRoomBesideNeighbour},
+      {"pair-planned-elsewhere", "", kOfHost | kByVote, "subnet-across-hosts",
+       FAIL, "", MovePair, CanMovePair},
+      {"planned-without-route", "", kOfDevice | kByVote, "subnet-shared", FAIL,
+       "gateway",
+       [](RandomCluster& cluster, int host, int device) {
+         Replan(Elsewhere(cluster, host, device, 9), false, cluster, host,
+                device);
+       },
        [](const RandomCluster& cluster, int host, int device) {
          const SubnetPlan plan = ProfileOf(cluster).subnet_plan;
          return plan != SubnetPlan::kPairs && plan != SubnetPlan::kFree &&
                 !ProfileOf(cluster).one_gateway_per_four &&
                 HasLikes(cluster, host, device);
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         Replan(Elsewhere(cluster, host, device, 9), false, cluster, host,
-                device);
-       },
-       true},
-      {"wider-netmask", "netmask=IPV4", true, "netmask-uniform", FAIL,
+       }},
+      {"wider-netmask", "netmask=IPV4", kOfDevice | kByVote, "netmask-uniform",
+       FAIL,
        "device-ip-planned subnet-pairs subnet-distinct subnet-across-hosts "
        "subnet-shared gateway detect-address",
-       false, HasLikes, WidenNetmask, true},
-      {"ends-alike", "", true, "ip-host-part", FAIL, "", false,
+       WidenNetmask, HasLikes},
+      {"ends-alike", "", kOfDevice, "ip-host-part", FAIL, "", EndAlike,
        [](const RandomCluster& cluster, int host, int device) {
          return Has(cluster, "wide-subnets") &&
                 AnotherIsFree(cluster, host, device);
-       },
-       EndAlike},
+       }},
       OfCluster(
           "too-many-servers", "cluster-size", FAIL, "cluster-size-power",
           [](const RandomCluster& cluster, int, int) {

@@ -1,6 +1,7 @@
 // Faults of devices: the facts that a host reports with each kind that a
 // simulated server knows, and faults that only the facts can show.
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -67,26 +68,18 @@ bool HasLikes(const RandomCluster& cluster, int host, int device) {
 
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also, const char* simulated) {
-  return {name,
-          simulated,
-          true,
-          rule,
-          UNKNOWN,
-          also,
-          true,
-          nullptr,
-          [fact](RandomCluster& cluster, int host, int device) {
-            Patch(
-                absl::StrCat(fact, " { missing { reason: ",
-                             cluster.OneIn(2) ? "UNREADABLE" : "NOT_PERMITTED",
-                             " detail: 'a word' } }"),
-                &DeviceOf(cluster, host, device));
-          }};
+  const Make make = [fact](RandomCluster& cluster, int host, int device) {
+    Patch(absl::StrCat(fact, " { missing { reason: ",
+                       cluster.OneIn(2) ? "UNREADABLE" : "NOT_PERMITTED",
+                       " detail: 'a word' } }"),
+          &DeviceOf(cluster, host, device));
+  };
+  return {name, simulated, kOfDevice | kHides, rule, UNKNOWN, also, make};
 }
 
-FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
+FaultKind FailsWhere(std::function<bool(const RandomCluster&)> fails,
                      FaultKind kind) {
-  kind.fails = fails;
+  kind.fails = std::move(fails);
   return kind;
 }
 
@@ -135,54 +128,50 @@ bool TellsRail(const RandomCluster& cluster, int host, int device) {
 
 std::vector<FaultKind> PortFaults() {
   return {
-      {"link", "link=DOWN", true, "link", FAIL, "net-health optics", false,
-       nullptr, CutLink},
+      {"link", "link=DOWN", kOfDevice, "link", FAIL, "net-health optics",
+       CutLink},
       {"net-health",
        "net_health=SocketFail net_health=ReceiveTimeout net_health=Unreachable "
        "net_health=TimeExceeded net_health=Fault net_health=ThreadError "
        "net_health=Unknown",
-       true, "net-health", FAIL, "", false, nullptr, FailHealth},
-      {"not-probed-yet", "net_health=Init", true, "net-health", FAIL, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "no-detect-address");
-       },
-       OnDevice("net_health { value: NET_HEALTH_INIT }")},
-      {"detect-ip-set", "net_health=DetectIpSet", true, "net-health", UNKNOWN,
-       "", true, nullptr,
+       kOfDevice, "net-health", FAIL, "", FailHealth},
+      {"not-probed-yet", "net_health=Init", kOfDevice, "net-health", FAIL, "",
+       OnDevice("net_health { value: NET_HEALTH_INIT }"),
+       Without{"no-detect-address"}},
+      {"detect-ip-set", "net_health=DetectIpSet", kOfDevice | kHides,
+       "net-health", UNKNOWN, "",
        OnDevice("net_health { value: NET_HEALTH_DETECT_IP_SET }")},
-      {"no-neighbour", "lldp=none", true, "lldp", FAIL, "", false, nullptr,
+      {"no-neighbour", "lldp=none", kOfDevice, "lldp", FAIL, "",
        [](RandomCluster& cluster, int host, int device) {
          DeviceOf(cluster, host, device)
              .mutable_lldp()
              ->mutable_value()
              ->Clear();
        }},
-      {"gone", "gone=1", true, "device-count", FAIL, "", true, nullptr,
-       Silenced("TOOL_FAILED", "The device is not exist!"), false, true},
-      {"hang", "hang=1", true, "hccn-tool", UNKNOWN, "", true, nullptr,
+      {"gone", "gone=1", kOfDevice | kHides | kAlone, "device-count", FAIL, "",
+       Silenced("TOOL_FAILED", "The device is not exist!")},
+      {"hang", "hang=1", kOfDevice | kHides, "hccn-tool", UNKNOWN, "",
        Silenced("TIMED_OUT", "no answer in 10s (deadlines.command)")},
-      {"busy", "busy=always", true, "hccn-tool", UNKNOWN, "", true, nullptr,
+      {"busy", "busy=always", kOfDevice | kHides, "hccn-tool", UNKNOWN, "",
        Silenced("BUSY", "busy, 5 times")},
-      {"rubbish", "answer=TEXT", true, "hccn-tool", UNKNOWN, "", true, nullptr,
+      {"rubbish", "answer=TEXT", kOfDevice | kHides, "hccn-tool", UNKNOWN, "",
        Silenced("UNREADABLE", "rubbish")},
-      FailsWhere(PlansMtu, {"mtu", "mtu=BYTES", true, "mtu-uniform", WARN,
-                            "mtu-persistent", false, HasLikes,
-                            OnDevice("mtu { value: 4200 }"), true}),
-      {"tls", "tls=0 tls=1", true, "tls-uniform", FAIL, "tls-persistent", false,
-       nullptr,
+      FailsWhere(PlansMtu,
+                 {"mtu", "mtu=BYTES", kOfDevice | kByVote, "mtu-uniform", WARN,
+                  "mtu-persistent", OnDevice("mtu { value: 4200 }"), HasLikes}),
+      {"tls", "tls=0 tls=1", kOfDevice | kByVote, "tls-uniform", FAIL,
+       "tls-persistent",
        [](RandomCluster& cluster, int host, int device) {
          TlsFact::Switch* tls =
              DeviceOf(cluster, host, device).mutable_tls()->mutable_value();
          tls->set_enabled(!tls->enabled());
-       },
-       true},
-      {"recovery-failed", "state=NAME=VALUE", true, "hccn-conf", FAIL, "",
-       false,
+       }},
+      {"recovery-failed", "state=NAME=VALUE", kOfDevice, "hccn-conf", FAIL, "",
+       OnDevice("recovery { value: FAIL }"),
        [](const RandomCluster& cluster, int host, int device) {
          return IsClassic(cluster, host, device) &&
                 !Has(cluster, "roce-unused");
-       },
-       OnDevice("recovery { value: FAIL }")},
+       }},
       NoFact("no-link-fact", "link", "link", ""),
       NoFact("no-health-fact", "net_health", "net-health", ""),
       NoFact("no-lldp-fact", "lldp", "lldp", "lldp-rail subnet-shared"),
@@ -203,54 +192,47 @@ std::vector<FaultKind> PortFaults() {
 // A tool that prints more about a port than its address.
 std::vector<FaultKind> CarrierFaults() {
   return {
-      {"signal-lost", "state=NAME=VALUE", true, "optics", WARN, "", false,
-       nullptr,
+      {"signal-lost", "state=NAME=VALUE", kOfDevice, "optics", WARN, "",
        OnDevice("optical { value { present: true alarms { name: 'Rx Los Flag' "
                 "value: '0xf' } } }")},
-      {"power-low", "state=NAME=VALUE", true, "optics", WARN, "", false,
-       nullptr,
+      {"power-low", "state=NAME=VALUE", kOfDevice, "optics", WARN, "",
        OnDevice("optical { value { present: true alarms { name: 'Rx Power0' "
                 "value: '0.1018 mW' limits: '0.1445 to 3.4673 mW' } } }")},
-      {"link-fell", "state=NAME=VALUE", true, "link-flaps", WARN, "", false,
-       nullptr,
+      {"link-fell", "state=NAME=VALUE", kOfDevice, "link-flaps", WARN, "",
        OnDevice("link_history { value { ups: 3 downs: 2 "
                 "changes { seconds_ago: 3590 up: true } "
                 "changes { seconds_ago: 3600 } } }")},
-      {"speed", "state=NAME=VALUE", true, "speed-uniform", WARN, "", false,
+      {"speed", "state=NAME=VALUE", kOfDevice | kByVote, "speed-uniform", WARN,
+       "", OnDevice("speed_mbps { value: 100000 }"),
        [](const RandomCluster& cluster, int host, int device) {
          return TellsRail(cluster, host, device) &&
                 IsClassic(cluster, host, device);
-       },
-       OnDevice("speed_mbps { value: 100000 }"), true},
+       }},
       FailsWhere(PlansLossless,
-                 {"pfc", "state=NAME=VALUE", true, "lossless", WARN,
-                  "lossless pfc-persistent", false, TellsRail,
-                  OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true}),
+                 {"pfc", "state=NAME=VALUE", kOfDevice | kByVote, "lossless",
+                  WARN, "lossless pfc-persistent",
+                  OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), TellsRail}),
       FailsWhere(PlansLossless,
-                 {"dscp", "state=NAME=VALUE", true, "lossless", WARN,
-                  "lossless dscp-persistent", false, TellsRail,
-                  OnDevice("dscp_to_tc { value: '33:2' }"), true}),
+                 {"dscp", "state=NAME=VALUE", kOfDevice | kByVote, "lossless",
+                  WARN, "lossless dscp-persistent",
+                  OnDevice("dscp_to_tc { value: '33:2' }"), TellsRail}),
       FailsWhere(PlansLossless,
-                 {"roce-port", "state=NAME=VALUE", true, "lossless", WARN,
-                  "lossless roce-port-persistent", false, TellsRail,
-                  OnDevice("roce_port { value: '5001' }"), true}),
-      {"vnic-down", "state=NAME=VALUE", true, "subnet-superpod", FAIL, "",
-       false, HasVnic, OnDevice("vnic { value { up: false } }")},
-      {"vnic-outside", "state=NAME=VALUE", true, "subnet-superpod", FAIL, "",
-       false, HasVnic,
-       OnDevice("vnic { value { setting { address: '10.1.1.1' } } }")},
-      {"other-switch", "lldp=SWITCH", true, "lldp-rail", FAIL, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return Has(cluster, "switches-planned");
-       },
+                 {"roce-port", "state=NAME=VALUE", kOfDevice | kByVote,
+                  "lossless", WARN, "lossless roce-port-persistent",
+                  OnDevice("roce_port { value: '5001' }"), TellsRail}),
+      {"vnic-down", "state=NAME=VALUE", kOfDevice, "subnet-superpod", FAIL, "",
+       OnDevice("vnic { value { up: false } }"), HasVnic},
+      {"vnic-outside", "state=NAME=VALUE", kOfDevice, "subnet-superpod", FAIL,
+       "", OnDevice("vnic { value { setting { address: '10.1.1.1' } } }"),
+       HasVnic},
+      {"other-switch", "lldp=SWITCH", kOfDevice, "lldp-rail", FAIL, "",
        OnDevice("lldp { value { system_name: 'spine-9' "
-                "chassis_id: '6c:b1:58:00:09:09' } }")},
-      {"npu-for-switch", "lldp=npu", true, "lldp-rail", FAIL, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return Has(cluster, "switches-planned");
-       },
+                "chassis_id: '6c:b1:58:00:09:09' } }"),
+       With{"switches-planned"}},
+      {"npu-for-switch", "lldp=npu", kOfDevice, "lldp-rail", FAIL, "",
        OnDevice("lldp { value { peer: NPU system_name: '' "
-                "chassis_id: '00:00:00:00:09:09' port_id: 'eth9' } }")},
+                "chassis_id: '00:00:00:00:09:09' port_id: 'eth9' } }"),
+       With{"switches-planned"}},
       NoFact("no-optical-fact", "optical", "optics", ""),
       NoFact("no-link-history", "link_history", "link-flaps", ""),
       NoFact("no-pfc-fact", "pfc", "lossless", ""),

@@ -29,7 +29,7 @@ void SilenceTool(RandomCluster& cluster, int host, int) {
   }
 }
 
-// The kernel takes it for no program.
+// The kernel does not accept it as a program.
 void BreakTool(RandomCluster& cluster, int host, int) {
   for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
     Silenced("NOT_PERMITTED", "Exec format error")(cluster, host, d);
@@ -162,16 +162,14 @@ Make HoldDevice(absl::string_view pid) {
 // Drops one fact of a host, so that `rule` is unknown.
 FaultKind NoHostFact(const char* name, absl::string_view text, const char* rule,
                      const char* also = "") {
-  return {name, "", false, rule, UNKNOWN, also, true, nullptr, OnHost(text)};
+  return {name, "", kOfHost | kHides, rule, UNKNOWN, also, OnHost(text)};
 }
 
 // Needs npu-smi.
 FaultKind NoMemoryErrors() {
   FaultKind kind =
       NoFact("no-memory-errors", "memory_errors", "device-health", "");
-  kind.applies = [](const RandomCluster& cluster, int, int) {
-    return !Has(cluster, "npu-smi-absent");
-  };
+  kind.applies = Without{"npu-smi-absent"};
   return kind;
 }
 
@@ -188,108 +186,95 @@ void AskForRoce(RandomCluster& cluster, int host, int) {
 
 std::vector<FaultKind> HostFaults() {
   return {
-      {"somaxconn", "somaxconn=N", false, "listen-backlog", FAIL,
-       "backlog-uniform", false, nullptr,
-       OnHost("kernel { somaxconn { value: 4 } }"), true},
-      {"syn-backlog", "syn_backlog=N", false, "syn-backlog", FAIL,
-       "backlog-uniform", false, nullptr,
-       OnHost("kernel { tcp_max_syn_backlog { value: 4 } }"), true},
-      {"ports-not-reserved", "reserved_ports=PORTS reserved_ports=none", false,
-       "ports-reserved", FAIL, "ports-uniform", false, nullptr,
+      {"somaxconn", "somaxconn=N", kOfHost | kByVote, "listen-backlog", FAIL,
+       "backlog-uniform", OnHost("kernel { somaxconn { value: 4 } }")},
+      {"syn-backlog", "syn_backlog=N", kOfHost | kByVote, "syn-backlog", FAIL,
+       "backlog-uniform",
+       OnHost("kernel { tcp_max_syn_backlog { value: 4 } }")},
+      {"ports-not-reserved", "reserved_ports=PORTS reserved_ports=none",
+       kOfHost | kByVote, "ports-reserved", FAIL, "ports-uniform",
        [](RandomCluster& cluster, int host, int) {
          cluster.facts[host]
              .mutable_kernel()
              ->mutable_reserved_ports()
              ->set_value(cluster.OneIn(2) ? "" : "60002-60031,8080");
-       },
-       true},
+       }},
       FailsWhere(
           [](const RandomCluster& c) { return c.spec.kernel().persistent(); },
-          {"not-persistent", "persistent=none persistent=stale", false,
-           "sysctl-persistent", WARN, "", false, nullptr, EndBootValue}),
+          {"not-persistent", "persistent=none persistent=stale", kOfHost,
+           "sysctl-persistent", WARN, "", EndBootValue}),
       FailsWhere(
           [](const RandomCluster& c) {
             return !c.spec.hccl().base_port_auto();
           },
-          {"port-held", "listen=PORT", false, "ports-free", WARN, "", false,
-           [](const RandomCluster& cluster, int, int) {
-             return !Has(cluster, "processes-not-visible");
-           },
+          {"port-held", "listen=PORT", kOfHost, "ports-free", WARN, "",
            OnHost("sockets { value { sockets { port: 60001 protocol: 'tcp' "
                   "address: '0.0.0.0' state: 'LISTEN' pid: 77 command: 'nginx' "
-                  "} } }")}),
-      {"firewall", "ufw=active", false, "firewall", FAIL, "", false, nullptr,
-       RunFirewall},
-      {"conf-lost", "hccn_conf=absent hccn_conf=directory", false, "hccn-conf",
-       FAIL, "container-mounts", true,
+                  "} } }"),
+           Without{"processes-not-visible"}}),
+      {"firewall", "ufw=active", kOfHost, "firewall", FAIL, "", RunFirewall},
+      {"conf-lost", "hccn_conf=absent hccn_conf=directory", kOfHost | kHides,
+       "hccn-conf", FAIL, "container-mounts", LoseConf,
        // With RoCE unused recovery has nothing to restore.
        [](const RandomCluster& cluster, int, int) {
          return !cluster.spec.roce_unused();
-       },
-       LoseConf},
-      {"conf-empty", "hccn_conf=empty", false, "device-ip-persistent", FAIL,
+       }},
+      {"conf-empty", "hccn_conf=empty", kOfHost, "device-ip-persistent", FAIL,
        "gateway-persistent detect-address-persistent mtu-persistent "
        "tls-persistent pfc-persistent dscp-persistent roce-port-persistent",
-       false,
+       EmptyConf,
        [](const RandomCluster& cluster, int host, int device) {
          return !Has(cluster, "dhcp") && IsClassic(cluster, host, device);
-       },
-       EmptyConf},
-      {"conf-no-newline", "hccn_conf=no-newline", false, "hccn-conf", FAIL, "",
-       false, nullptr, ConfProblem("NO_FINAL_NEWLINE")},
-      {"conf-crlf", "hccn_conf=crlf", false, "hccn-conf", FAIL, "", false,
-       nullptr, ConfProblem("CARRIAGE_RETURN")},
-      {"conf-key-twice", "", false, "hccn-conf", FAIL, "", false,
-       HasPlannedLine, RepeatKey},
-      {"conf-route", "", false, "hccn-conf", FAIL, "", false, nullptr,
+       }},
+      {"conf-no-newline", "hccn_conf=no-newline", kOfHost, "hccn-conf", FAIL,
+       "", ConfProblem("NO_FINAL_NEWLINE")},
+      {"conf-crlf", "hccn_conf=crlf", kOfHost, "hccn-conf", FAIL, "",
+       ConfProblem("CARRIAGE_RETURN")},
+      {"conf-key-twice", "", kOfHost, "hccn-conf", FAIL, "", RepeatKey,
+       HasPlannedLine},
+      {"conf-route", "", kOfHost, "hccn-conf", FAIL, "",
        ConfProblem("MALFORMED_ROUTE")},
-      {"no-tool", "tool=absent", false, "hccn-tool", UNKNOWN,
-       "container-mounts=FAIL", true, nullptr, LoseTool, false, true},
-      {"silent-tool", "tool=silent", false, "hccn-tool", UNKNOWN, "", true,
-       nullptr, SilenceTool, false, true},
-      {"broken-tool", "tool=broken", false, "hccn-tool", UNKNOWN, "", true,
-       nullptr, BreakTool, false, true},
-      {"device-lost", "device=absent-ID", false, "device-count", FAIL,
-       "container-mounts", false,
+      {"no-tool", "tool=absent", kOfHost | kHides | kAlone, "hccn-tool",
+       UNKNOWN, "container-mounts=FAIL", LoseTool},
+      {"silent-tool", "tool=silent", kOfHost | kHides | kAlone, "hccn-tool",
+       UNKNOWN, "", SilenceTool},
+      {"broken-tool", "tool=broken", kOfHost | kHides | kAlone, "hccn-tool",
+       UNKNOWN, "", BreakTool},
+      {"device-lost", "device=absent-ID", kOfHost | kAlone, "device-count",
+       FAIL, "container-mounts", LoseDevice,
        [](const RandomCluster& cluster, int host, int) {
          return cluster.spec.servers(host).devices_size() > 1;
-       },
-       LoseDevice, false, true},
-      {"two-machines", "machine_id=HEX", false, "host-identity", FAIL, "",
-       false, nullptr,
+       }},
+      {"two-machines", "machine_id=HEX", kOfHost, "host-identity", FAIL, "",
        OnHost("conflict: 'another machine with machine id 4711'")},
-      {"certificate-ends", "", false, "host-identity", WARN, "", false, nullptr,
+      {"certificate-ends", "", kOfHost, "host-identity", WARN, "",
        OnHost("certificate_notice: '2026-01-01 00:00 UTC'")},
-      {"planted-root", "", false, "roots-uniform", FAIL, "", false, nullptr,
+      {"planted-root", "", kOfHost, "roots-uniform", FAIL, "",
        OnHost("roots { value { hashes: 'sha256:0' } }")},
-      {"silent", "", false, "host-identity", UNKNOWN, "", true, nullptr,
-       Silence, false, true},
-      {"driver", "driver=VERSION", false, "version-uniform", WARN,
-       "driver-compat", false, nullptr,
-       OnHost("versions { driver { value: '22.0.4' } }"), true},
-      {"firmware", "firmware=VERSION", false, "version-uniform", WARN,
-       "driver-compat", false, nullptr,
-       OnHost("versions { firmware { value: '1.9' } }"), true},
-      {"cann", "cann=VERSION", false, "version-uniform", WARN, "driver-compat",
-       false,
+      {"silent", "", kOfHost | kHides | kAlone, "host-identity", UNKNOWN, "",
+       Silence},
+      {"driver", "driver=VERSION", kOfHost | kByVote, "version-uniform", WARN,
+       "driver-compat", OnHost("versions { driver { value: '22.0.4' } }")},
+      {"firmware", "firmware=VERSION", kOfHost | kByVote, "version-uniform",
+       WARN, "driver-compat", OnHost("versions { firmware { value: '1.9' } }")},
+      {"cann", "cann=VERSION", kOfHost | kByVote, "version-uniform", WARN,
+       "driver-compat", OnHost("versions { cann { value: '7.0.0' } }"),
        [](const RandomCluster& cluster, int, int) {
          return !Has(cluster, "cann-in-containers") &&
                 !Has(cluster, "sixteen-ports");
-       },
-       OnHost("versions { cann { value: '7.0.0' } }"), true},
-      {"other-series", "", false, "version-uniform", FAIL, "", false,
+       }},
+      {"other-series", "", kOfHost | kByVote, "version-uniform", FAIL, "",
+       OnHost("identity { npu_series { value: 'A9' } }"),
        [](const RandomCluster& cluster, int, int) {
          return !ProfileOf(cluster).npu_series.empty();
-       },
-       OnHost("identity { npu_series { value: 'A9' } }"), true},
-      {"drifted", "", false, "drift", WARN, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "no-record-of-applies");
-       },
+       }},
+      {"drifted", "", kOfHost, "drift", WARN, "",
        OnHost("drift { value { drifts { apply_id: '3fa2c4d5e6f70812' "
               "kind: 'sysctl' change: 'net.core.somaxconn: 4096 -> 65535' "
-              "target: 'net.core.somaxconn' to: '65535' "
-              "why: 'net.core.somaxconn is 128' } } }")},
+              "target { target { kernel_parameter: 'net.core.somaxconn' } "
+              "setting: SETTING_RUNNING } to { number: 65535 } "
+              "why: 'net.core.somaxconn is 128' } } }"),
+       Without{"no-record-of-applies"}},
       NoHostFact("no-somaxconn",
                  "kernel { somaxconn { missing { reason: UNREADABLE } } }",
                  "listen-backlog", "backlog-uniform"),
@@ -346,24 +331,16 @@ void TakeSdidOfTwin(RandomCluster& cluster, int host, int device) {
 // The chip reports other numbers than the rest of its host, which is in order.
 FaultKind OtherPlace(const char* name, const char* simulated, State state,
                      const char* number) {
-  FaultKind kind = {name,
-                    simulated,
-                    true,
-                    "subnet-superpod",
-                    state,
-                    "",
-                    false,
-                    [](const RandomCluster& cluster, int host, int device) {
-                      return TellsPlace(cluster, host, device) &&
-                             cluster.spec.servers(host).devices_size() > 2;
-                    },
-                    [number](RandomCluster& cluster, int host, int device) {
-                      Patch(
-                          absl::StrCat("super_pod { value { ", number, " } }"),
-                          &DeviceOf(cluster, host, device));
-                    }};
-  kind.alone = true;
-  return kind;
+  const Make make = [number](RandomCluster& cluster, int host, int device) {
+    Patch(absl::StrCat("super_pod { value { ", number, " } }"),
+          &DeviceOf(cluster, host, device));
+  };
+  const Where applies = [](const RandomCluster& cluster, int host, int device) {
+    return TellsPlace(cluster, host, device) &&
+           cluster.spec.servers(host).devices_size() > 2;
+  };
+  return {name, simulated, kOfDevice | kAlone, "subnet-superpod", state, "",
+          make, applies};
 }
 
 FaultKind NoPlace() {
@@ -375,59 +352,57 @@ FaultKind NoPlace() {
 // npu-smi's answers about one device.
 std::vector<FaultKind> ChipFaults() {
   return {
-      {"health", "health=Alarm health=Critical", true, "device-health", FAIL,
-       "", false, nullptr,
+      {"health", "health=Alarm health=Critical", kOfDevice, "device-health",
+       FAIL, "",
        [](RandomCluster& cluster, int host, int device) {
          Patch(cluster.OneIn(2) ? "health { value { health: ALARM } }"
                                 : "health { value { health: CRITICAL } }",
                &DeviceOf(cluster, host, device));
        }},
-      {"health-warning", "health=Warning", true, "device-health", WARN, "",
-       false, nullptr, OnDevice("health { value { health: WARNING } }")},
-      {"chip-not-started", "health=UNKNOWN", true, "device-health", FAIL, "",
-       false, nullptr, OnDevice("health { value { health: NOT_STARTED } }")},
+      {"health-warning", "health=Warning", kOfDevice, "device-health", WARN, "",
+       OnDevice("health { value { health: WARNING } }")},
+      {"chip-not-started", "health=UNKNOWN", kOfDevice, "device-health", FAIL,
+       "", OnDevice("health { value { health: NOT_STARTED } }")},
       // npu-smi may say OK beside a code.
-      {"fault-code", "health=/CODE…", true, "device-health", FAIL, "", false,
-       nullptr,
+      {"fault-code", "health=/CODE…", kOfDevice, "device-health", FAIL, "",
        OnDevice("health { value { health: OK error_codes: '80E18402' } }")},
-      {"ecc", "ecc=N", true, "device-health", WARN, "", false, nullptr,
+      {"ecc", "ecc=N", kOfDevice, "device-health", WARN, "",
        OnDevice("memory_errors { value { double_bit: 2 isolated_pages: 1 } }")},
-      {"compatibility", "compatibility=NOK", true, "driver-compat", FAIL, "",
-       false, nullptr, OnDevice("compatibility { value: 'NOK' }")},
+      {"compatibility", "compatibility=NOK", kOfDevice, "driver-compat", FAIL,
+       "", OnDevice("compatibility { value: 'NOK' }")},
       // No visible process of the host uses it.
-      {"memory-left", "hbm=MB", true, "device-memory", WARN, "", false,
+      {"memory-left", "hbm=MB", kOfDevice, "device-memory", WARN, "",
+       OnDevice("memory { value { used_mb: 30710 total_mb: 65536 } }"),
        [](const RandomCluster& cluster, int host, int) {
          return !Has(cluster, "npu-smi-absent") &&
                 cluster.facts[host].npu_processes().value().processes().empty();
-       },
-       OnDevice("memory { value { used_mb: 30710 total_mb: 65536 } }")},
-      {"hccs", "hccs=NOK", true, "hccs", FAIL, "", false, nullptr,
+       }},
+      {"hccs", "hccs=NOK", kOfDevice, "hccs", FAIL, "",
        OnDevice("hccs { value { ok: false } }")},
-      {"hccs-lanes", "hccs=/LANES", true, "hccs", WARN, "", false,
-       [](const RandomCluster& cluster, int host, int device) {
-         return HasLikes(cluster, host, device) &&
-                !Has(cluster, "npu-smi-absent");
-       },
+      {"hccs-lanes", "hccs=/LANES", kOfDevice | kByVote, "hccs", WARN, "",
        [](RandomCluster& cluster, int host, int device) {
          DeviceOf(cluster, host, device)
              .mutable_hccs()
              ->mutable_value()
              ->set_lanes(2, 1);
        },
-       true},
+       [](const RandomCluster& cluster, int host, int device) {
+         return HasLikes(cluster, host, device) &&
+                !Has(cluster, "npu-smi-absent");
+       }},
       NoFact("no-chip-health", "health", "device-health", ""),
-      {"npu-smi-silent", "npu_smi=silent npu_smi=hangs", false, "device-health",
-       UNKNOWN, "driver-compat hccs subnet-superpod", true, nullptr,
-       SilenceNpuSmi, false, true},
+      {"npu-smi-silent", "npu_smi=silent npu_smi=hangs",
+       kOfHost | kHides | kAlone, "device-health", UNKNOWN,
+       "driver-compat hccs subnet-superpod", SilenceNpuSmi},
       NoMemoryErrors(),
       NoFact("no-compatibility", "compatibility", "driver-compat", ""),
       NoFact("no-hccs-fact", "hccs", "hccs", ""),
-      {"sdid-twice", "sdid=N", true, "subnet-superpod", FAIL, "", false,
+      {"sdid-twice", "sdid=N", kOfDevice, "subnet-superpod", FAIL, "",
+       TakeSdidOfTwin,
        [](const RandomCluster& cluster, int host, int device) {
          return TellsPlace(cluster, host, device) &&
                 TwinOf(cluster, host, device) != device;
-       },
-       TakeSdidOfTwin},
+       }},
       OtherPlace("server-index", "server_index=N", FAIL, "server_index: 1000"),
       OtherPlace("super-pod-id", "", FAIL, "super_pod_id: 1000"),
       OtherPlace("super-pod-size", "", WARN, "size: 1"),
@@ -440,63 +415,54 @@ std::vector<FaultKind> LaunchFaults() {
   return {
       FailsWhere(
           [](const RandomCluster& cluster) { return cluster.job.has_value(); },
-          {"device-in-use", "process=NAME", true, "device-idle", WARN, "",
-           false, ShowsProcesses, HoldDevice("4711")}),
-      {"two-on-a-device", "", true, "device-process-limit", WARN,
-       "device-idle=FAIL", false,
-       [](const RandomCluster& cluster, int host, int device) {
-         return ShowsProcesses(cluster, host, device) &&
-                ProfileOf(cluster).process_limit != ProcessLimit::kNotPublished;
-       },
+          {"device-in-use", "process=NAME", kOfDevice, "device-idle", WARN, "",
+           HoldDevice("4711"), ShowsProcesses}),
+      {"two-on-a-device", "", kOfDevice, "device-process-limit", WARN,
+       "device-idle=FAIL",
        [](RandomCluster& cluster, int host, int device) {
          HoldDevice("4711")(cluster, host, device);
          HoldDevice("4712")(cluster, host, device);
+       },
+       [](const RandomCluster& cluster, int host, int device) {
+         return ShowsProcesses(cluster, host, device) &&
+                ProfileOf(cluster).process_limit != ProcessLimit::kNotPublished;
        }},
-      {"address-elsewhere", "", false, "host-interface", FAIL, "firewall", true,
-       nullptr,
+      {"address-elsewhere", "", kOfHost | kHides, "host-interface", FAIL,
+       "firewall",
        [](RandomCluster& cluster, int host, int) {
          OwnInterface(cluster, host).set_addresses(0, "10.8.0.9");
        }},
-      {"interface-down", "interface_down=NAME", false, "host-interface", FAIL,
-       "", false, nullptr,
+      {"interface-down", "interface_down=NAME", kOfHost, "host-interface", FAIL,
+       "",
        [](RandomCluster& cluster, int host, int) {
          OwnInterface(cluster, host).set_up(false);
        }},
-      {"another-interface", "interface=NAME/IPV4", false, "host-interface",
-       WARN, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "hccl-variables");
-       },
+      {"another-interface", "interface=NAME/IPV4", kOfHost, "host-interface",
+       WARN, "",
        // Another one on each host, which no two may share.
        [](RandomCluster& cluster, int host, int) {
          Patch(absl::StrCat("interfaces { value { interfaces { name: 'bond0' "
                             "up: true addresses: '10.9.",
                             host / 200, ".", host % 200 + 9, "' } } }"),
                &cluster.facts[host]);
-       }},
-      {"variable-names-another", "", false, "host-interface", FAIL, "", false,
-       nullptr,
+       },
+       Without{"hccl-variables"}},
+      {"variable-names-another", "", kOfHost, "host-interface", FAIL, "",
        OnHost("environment { value { variables { name: 'HCCL_SOCKET_IFNAME' "
               "value: '=bond7' file: '/etc/profile.d/hccl.sh' line: 2 } } }")},
-      {"hccl-variable", "profile=LINE environment=LINE", false,
-       "hccl-environment", FAIL, "environment-uniform", false, nullptr,
+      {"hccl-variable", "profile=LINE environment=LINE", kOfHost | kByVote,
+       "hccl-environment", FAIL, "environment-uniform",
        OnHost("environment { value { variables { name: 'HCCL_CONNECT_TIMEOUT' "
-              "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }"),
-       true},
-      FailsWhere([](const RandomCluster& c) { return Has(c, "job"); },
-                 {"role-variable", "", false, "environment-uniform", WARN, "",
-                  false, nullptr, AskForRoce, true}),
-      {"host-name", "hostname=NAME", false, "host-name", WARN, "", false,
-       nullptr,
+              "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }")},
+      FailsWhere(With{"job"}, {"role-variable", "", kOfHost | kByVote,
+                               "environment-uniform", WARN, "", AskForRoce}),
+      {"host-name", "hostname=NAME", kOfHost, "host-name", WARN, "",
        [](RandomCluster& cluster, int host, int) {
          auto* name = cluster.facts[host].mutable_own_name()->mutable_value();
          name->clear_addresses();
          if (cluster.OneIn(2)) name->add_addresses("127.0.1.1");
        }},
-      {"clock", "", false, "clock-skew", WARN, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "clocks-not-compared");
-       },
+      {"clock", "", kOfHost | kByVote, "clock-skew", WARN, "",
        [](RandomCluster& cluster, int host, int) {
          Patch(cluster.OneIn(2) ? "clock { value { ahead_at_least_ms: 19000 "
                                   "ahead_at_most_ms: 21000 } }"
@@ -504,46 +470,37 @@ std::vector<FaultKind> LaunchFaults() {
                                   "ahead_at_most_ms: -19000 } }",
                &cluster.facts[host]);
        },
-       true},
-      {"conf-not-mounted", "hccn_conf=absent", false, "container-mounts", FAIL,
-       "hccn-conf", true,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "roce-unused");
-       },
+       Without{"clocks-not-compared"}},
+      {"conf-not-mounted", "hccn_conf=absent", kOfHost | kHides,
+       "container-mounts", FAIL, "hccn-conf",
        OnHost("in_container { value: true } hccn_conf { missing { "
-              "reason: ABSENT detail: 'no such file' } }")},
-      {"backlog-of-another", "somaxconn=N", false, "backlog-uniform", WARN,
-       "listen-backlog", false,
-       [](const RandomCluster& cluster, int, int) {
-         return Has(cluster, "kernel-backlogs");
-       },
-       OnHost("kernel { somaxconn { value: 4095 } }"), true},
-      {"ports-of-another", "reserved_ports=PORTS", false, "ports-uniform", WARN,
-       "ports-reserved=FAIL", false,
-       [](const RandomCluster& cluster, int, int) {
-         return Has(cluster, "ports-not-named");
-       },
-       OnHost("kernel { reserved_ports { value: '60000-60015' } }"), true},
-      {"driver-of-other-firmware", "", false, "driver-compat", FAIL, "", false,
-       nullptr,
+              "reason: ABSENT detail: 'no such file' } }"),
+       Without{"roce-unused"}},
+      {"backlog-of-another", "somaxconn=N", kOfHost | kByVote,
+       "backlog-uniform", WARN, "listen-backlog",
+       OnHost("kernel { somaxconn { value: 4095 } }"), With{"kernel-backlogs"}},
+      {"ports-of-another", "reserved_ports=PORTS", kOfHost | kByVote,
+       "ports-uniform", WARN, "ports-reserved=FAIL",
+       OnHost("kernel { reserved_ports { value: '60000-60015' } }"),
+       With{"ports-not-named"}},
+      {"driver-of-other-firmware", "", kOfHost, "driver-compat", FAIL, "",
        OnHost("versions { firmware_of_driver { value: '[8.0.0,8.9.9]' } }")},
-      FailsWhere(
-          [](const RandomCluster& c) { return Has(c, "switches-planned"); },
-          {"cables-exchanged", "lldp=SWITCH", false, "lldp-rail", WARN, "",
-           false,
-           [](const RandomCluster& cluster, int host, int) {
-             return Has(cluster, "switch-per-rail") &&
-                    cluster.spec.servers(host).devices_size() > 2 &&
-                    cluster.Planned(host,
-                                    cluster.facts[host].devices(0).id()) &&
-                    cluster.Planned(host, cluster.facts[host].devices(1).id());
-           },
-           [](RandomCluster& cluster, int host, int) {
-             DeviceOf(cluster, host, 0)
-                 .mutable_lldp()
-                 ->Swap(DeviceOf(cluster, host, 1).mutable_lldp());
-           },
-           true}),
+      FailsWhere(With{"switches-planned"},
+                 {"cables-exchanged", "lldp=SWITCH", kOfHost | kByVote,
+                  "lldp-rail", WARN, "",
+                  [](RandomCluster& cluster, int host, int) {
+                    DeviceOf(cluster, host, 0)
+                        .mutable_lldp()
+                        ->Swap(DeviceOf(cluster, host, 1).mutable_lldp());
+                  },
+                  [](const RandomCluster& cluster, int host, int) {
+                    return Has(cluster, "switch-per-rail") &&
+                           cluster.spec.servers(host).devices_size() > 2 &&
+                           cluster.Planned(
+                               host, cluster.facts[host].devices(0).id()) &&
+                           cluster.Planned(host,
+                                           cluster.facts[host].devices(1).id());
+                  }}),
       NoHostFact("no-npu-processes",
                  "npu_processes { missing { reason: UNREADABLE } }",
                  "device-idle",
@@ -555,13 +512,13 @@ std::vector<FaultKind> LaunchFaults() {
                  "environment { missing { reason: NOT_PERMITTED } }",
                  "hccl-environment",
                  "host-interface ports-reserved environment-uniform"),
-      {"few-neighbours", "", false, "neighbour-table", WARN, "", false,
+      {"few-neighbours", "", kOfHost, "neighbour-table", WARN, "",
+       OnHost("kernel { neighbours_most { value: 1 } "
+              "neighbours_kept { value: 1 } }"),
        [](const RandomCluster& cluster, int host, int) {
          return cluster.facts[host].kernel().neighbours_most().has_value();
-       },
-       OnHost("kernel { neighbours_most { value: 1 } "
-              "neighbours_kept { value: 1 } }")},
-      {"out-of-memory", "", false, "host-memory", WARN, "", false, nullptr,
+       }},
+      {"out-of-memory", "", kOfHost, "host-memory", WARN, "",
        OnHost("memory { value { kills { pid: 4711 command: 'python3' "
               "seconds_ago: 60 } } }")},
       FailsWhere(
@@ -575,26 +532,22 @@ std::vector<FaultKind> LaunchFaults() {
             return c.job.has_value() && !runs &&
                    (!of_slurm || c.job->ssh().container_port() != 0);
           },
-          {"owned-by-container", "uda=CONTAINER", true, "device-namespace",
-           WARN, "", false,
+          {"owned-by-container", "uda=CONTAINER", kOfDevice, "device-namespace",
+           WARN, "",
+           [](RandomCluster& cluster, int host, int device) {
+             Patch(absl::StrCat("device_owners { value { owners { pid: 4711 "
+                                "identity: '5b0c7e21d9f4' command: 'bash' "
+                                "devices: ",
+                                DeviceOf(cluster, host, device).id(), " } } }"),
+                   &cluster.facts[host]);
+           },
            [](const RandomCluster& cluster, int host, int device) {
              const HostFacts& facts = cluster.facts[host];
              return facts.device_owners().has_value() &&
                     cluster.Planned(host, facts.devices(device).id()) !=
                         nullptr;
-           },
-           [](RandomCluster& cluster, int host, int device) {
-             const uint32_t id = DeviceOf(cluster, host, device).id();
-             DeviceOwner* const owner = cluster.facts[host]
-                                            .mutable_device_owners()
-                                            ->mutable_value()
-                                            ->add_owners();
-             owner->set_pid(4711);
-             owner->set_identity("5b0c7e21d9f4");
-             owner->set_command("bash");
-             owner->add_devices(id);
            }}),
-      {"too-few-open-files", "", false, "open-files", WARN, "", false, nullptr,
+      {"too-few-open-files", "", kOfHost, "open-files", WARN, "",
        [](RandomCluster& cluster, int host, int) {
          OpenFilesLimit* limit = cluster.facts[host]
                                      .mutable_open_files()

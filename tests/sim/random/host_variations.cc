@@ -5,7 +5,7 @@
 namespace clusterd {
 namespace {
 
-// Ranks and agents of all servers dial the root.
+// Ranks and agents of all servers connect to the root.
 size_t Dialling(const RandomCluster& cluster) {
   size_t dialling = 0;
   for (const ServerSpec& server : cluster.spec.servers()) {
@@ -208,11 +208,9 @@ void RunInContainer(RandomCluster& cluster) {
 
 // Before any time at which a cluster is judged.
 void LetAWaiverEnd(RandomCluster& cluster) {
-  Waiver* const waiver = cluster.spec.add_waivers();
-  waiver->set_rule("link");
-  waiver->set_reason("optics are on order");
-  waiver->set_owner("ops");
-  waiver->set_until_ms(1000);
+  Patch(R"(waivers { rule: "link" reason: "optics are on order" owner: "ops"
+                     until_ms: 1000 })",
+        &cluster.spec);
 }
 
 }  // namespace
@@ -232,9 +230,8 @@ std::vector<Variation> HostVariations() {
       {"kernel-backlogs", 4,
        [](const RandomCluster& c) { return Dialling(c) <= 2048; },
        KeepKernelBacklogs, "sysctl-persistent"},
-      {"sixteen-ports", 8,
-       [](const RandomCluster& c) { return !Has(c, "docker"); },
-       ReserveSixteenPorts, "ports-reserved sysctl-persistent"},
+      {"sixteen-ports", 8, Without{"docker"}, ReserveSixteenPorts,
+       "ports-reserved sysctl-persistent"},
       {"running-values-only", 8, Always, SetOnlyRunningValues,
        "sysctl-persistent"},
       {"no-record-of-applies", 8, Always, KeepNoRecordOfApplies},
@@ -243,12 +240,8 @@ std::vector<Variation> HostVariations() {
       {"harmless-sockets", 8, Always, HoldHarmlessSockets},
       {"clocks-differ", 4, Always, LetClocksDiffer},
       {"clocks-not-compared", 10, Always, CompareNoClocks},
-      {"processes-not-visible", 10,
-       [](const RandomCluster& c) { return !Has(c, "job-running"); },
-       HideProcesses},
-      {"ports-not-named", 6,
-       [](const RandomCluster& c) { return !Has(c, "sixteen-ports"); },
-       NamePortsNowhere},
+      {"processes-not-visible", 10, Without{"job-running"}, HideProcesses},
+      {"ports-not-named", 6, Without{"sixteen-ports"}, NamePortsNowhere},
       {"hccl-variables", 8, Always, SetVariables},
       {"one-job", 8,
        [](const RandomCluster& c) {

@@ -125,18 +125,10 @@ void AddJobServers(size_t servers, RandomCluster& cluster) {
 FaultKind OfJob(const char* name, const char* rule, State state,
                 const char* also, bool (*applies)(const RandomCluster&),
                 Make make) {
-  FaultKind kind = {
-      name,
-      "",
-      false,
-      rule,
-      state,
-      also,
-      false,
-      [applies](const RandomCluster& c, int, int) { return applies(c); },
-      std::move(make)};
-  kind.of_cluster = true;
-  return kind;
+  const Where anywhere = [applies](const RandomCluster& c, int, int) {
+    return applies(c);
+  };
+  return {name, "", kOfCluster, rule, state, also, std::move(make), anywhere};
 }
 
 // The same for a change of the whole cluster.
@@ -314,8 +306,7 @@ std::vector<FaultKind> JobFaults() {
             c.job->set_rank_table(
                 absl::StrReplaceAll(TableOf(c), {{own, "\"10.254.9.9\""}}));
           })),
-      {"job-lacks-a-package", "", false, "job-python", FAIL, "", false,
-       [](const RandomCluster& c, int, int) { return HasJob(c); },
+      {"job-lacks-a-package", "", kOfHost, "job-python", FAIL, "",
        [](RandomCluster& c, int host, int) {
          c.job->set_user("ann");
          c.job->set_python("/usr/bin/python3");
@@ -330,7 +321,8 @@ std::vector<FaultKind> JobFaults() {
              fact->mutable_value()->add_packages()->set_name("torch");
            }
          }
-       }},
+       },
+       [](const RandomCluster& c, int, int) { return HasJob(c); }},
       OfJob("job-script-of-nccl", "job-script", WARN, "", HasJob,
             [](RandomCluster& c, int, int) {
               c.job->set_script(

@@ -64,7 +64,7 @@ bool AreOnePlace(const Place& a, const Place& b) {
 }
 
 // The worst state that a fault may cause by the way: its own, unless "=FAIL"
-// behind the name of the rule says otherwise.
+// after the name of the rule says otherwise.
 State WorstOf(const FaultKind& kind, State own, absl::string_view rule) {
   for (const absl::string_view name : absl::StrSplit(kind.also, ' ')) {
     const std::pair<absl::string_view, absl::string_view> parts =
@@ -79,7 +79,7 @@ State WorstOf(const FaultKind& kind, State own, absl::string_view rule) {
 bool Explains(const FaultKind& kind, State own, const Finding& finding) {
   const State worst = WorstOf(kind, own, finding.rule());
   if (finding.state() == UNKNOWN) {
-    return kind.hides &&
+    return kind.Is(kHides) &&
            (finding.rule() == kind.rule || worst != STATE_UNSPECIFIED);
   }
   if (finding.rule() == kind.rule && finding.state() == own) return true;
@@ -186,7 +186,7 @@ class Comparison {
                  return AreOnePlace(fault.second, place) &&
                         (Explains(*fault.first, fault.first->StateIn(cluster_),
                                   finding) ||
-                         (caused && fault.first->hides));
+                         (caused && fault.first->Is(kHides)));
                }) ||
            (caused && finding.state() != UNKNOWN);
   }

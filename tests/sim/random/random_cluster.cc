@@ -194,7 +194,7 @@ void PlanAndMakeFacts(const RandomOptions& options, RandomCluster& cluster) {
 
 // True if both faults disturb each other on one host.
 bool Disturb(const PlacedFault& fault, const FaultKind& kind, int device) {
-  if (fault.kind->alone || kind.alone) return true;
+  if (fault.kind->Is(kAlone) || kind.Is(kAlone)) return true;
   // A finding about the host is one about its devices, too.
   if ((fault.device == -1) != (device == -1)) return true;
   return device == -1 && absl::string_view(fault.kind->rule) == kind.rule;
@@ -203,12 +203,12 @@ bool Disturb(const PlacedFault& fault, const FaultKind& kind, int device) {
 // True if no fault touches the place, nor one that this fault would hide.
 bool IsFree(const RandomCluster& cluster, const FaultKind& kind, int host,
             int device) {
-  bool by_vote = kind.by_vote;
+  bool by_vote = kind.Is(kByVote);
   for (const PlacedFault& fault : cluster.faults) {
     if (fault.host == host && Disturb(fault, kind, device)) return false;
-    by_vote |= fault.kind->by_vote;
+    by_vote |= fault.kind->Is(kByVote);
   }
-  const int devices = kind.alone ? cluster.facts[host].devices_size() : 0;
+  const int devices = kind.Is(kAlone) ? cluster.facts[host].devices_size() : 0;
   for (int d = 0; d < devices; ++d) {
     if (cluster.taken.count({host, d}) > 0) return false;
   }
@@ -219,11 +219,11 @@ bool IsFree(const RandomCluster& cluster, const FaultKind& kind, int host,
 }
 
 void PlaceFault(const FaultKind& kind, RandomCluster& cluster) {
-  const int host = kind.of_cluster
+  const int host = kind.Is(kOfCluster)
                        ? -1
                        : static_cast<int>(cluster.Pick(cluster.facts.size()));
   int device = -1;
-  if (kind.of_device) {
+  if (kind.Is(kOfDevice)) {
     if (cluster.facts[host].devices().empty()) return;
     device = static_cast<int>(cluster.Pick(cluster.facts[host].devices_size()));
     const uint32_t id = cluster.facts[host].devices(device).id();
@@ -249,7 +249,7 @@ const std::vector<const FaultKind*>& OfJobs() {
   static const auto* const kinds = [] {
     auto* found = new std::vector<const FaultKind*>;
     for (const FaultKind& kind : FaultKinds()) {
-      if (kind.of_cluster && FindRule(kind.rule)->needs_job) {
+      if (kind.Is(kOfCluster) && FindRule(kind.rule)->needs_job) {
         found->push_back(&kind);
       }
     }

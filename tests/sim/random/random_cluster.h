@@ -4,8 +4,8 @@
 // that truth: it names every fault with its host and device, has no finding
 // about an untouched part, and leaves nothing unknown that can be known.
 //
-// A cluster is made of its seed and the options alone, the same everywhere.
-// New variations and faults are rows of *variations.cc and *faults.cc.
+// A cluster depends only on its seed and the options. New variations and faults
+// are rows of *variations.cc and *faults.cc.
 #ifndef TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
 #define TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
 
@@ -64,9 +64,9 @@ struct RandomCluster {
 // A way to set up or use a cluster that is in order.
 struct Variation {
   const char* name;
-  // One of so many clusters that can have it has it.
+  // One of this many clusters that can have it has it.
   size_t one_in;
-  bool (*applies)(const RandomCluster& cluster);
+  std::function<bool(const RandomCluster&)> applies;
   void (*make)(RandomCluster& cluster);
   // Rules that may warn then, "a b"; empty: none.
   const char* warnings = "";
@@ -74,31 +74,36 @@ struct Variation {
   bool (*warns_of)(int host) = nullptr;
 };
 
+// Traits of a fault, joined by |.
+constexpr unsigned kOfHost = 0;
+constexpr unsigned kOfDevice = 1;
+constexpr unsigned kOfCluster = 2;  // Its `host` is -1.
+// A fact is missing: only then may a finding be unknown.
+constexpr unsigned kHides = 4;
+// The majority is right: needs three or more hosts.
+constexpr unsigned kByVote = 8;
+// The host has no other fault: it does not affect the rest.
+constexpr unsigned kAlone = 16;
+
 // A fault. Names of rules stand with a space between two.
 struct FaultKind {
   const char* name;
   // Keys of tests/sim/fault.h that it stands for.
   const char* simulated;
-  bool of_device;
+  unsigned traits;
   // The rule that must find it, and how bad.
   const char* rule;
   State state;
   // Rules that may also report it, as a cause of their own, at most as bad;
   // "gateway=FAIL": a worse one.
   const char* also;
-  // A fact is missing: only then may a finding be unknown.
-  bool hides;
-  std::function<bool(const RandomCluster&, int host, int device)> applies;
   std::function<void(RandomCluster&, int host, int device)> make;
-  // The majority is right: needs three or more hosts.
-  bool by_vote = false;
-  // The host has no other fault: it does not affect the rest.
-  bool alone = false;
-  // Belongs to the cluster: its `host` is -1.
-  bool of_cluster = false;
+  std::function<bool(const RandomCluster&, int host, int device)> applies =
+      nullptr;
   // True if it fails there, being `state` elsewhere.
-  bool (*fails)(const RandomCluster& cluster) = nullptr;
+  std::function<bool(const RandomCluster&)> fails = nullptr;
 
+  bool Is(unsigned trait) const { return (traits & trait) != 0; }
   State StateIn(const RandomCluster& cluster) const {
     return fails != nullptr && fails(cluster) ? FAIL : state;
   }
@@ -112,7 +117,7 @@ struct RandomOptions {
   int max_faults = 6;
   // Names of variations and faults to leave out, and of rules to ignore.
   std::set<std::string> without = {};
-  // Names of those alone; empty: all.
+  // Only these names; empty: all.
   std::set<std::string> only = {};
 };
 

@@ -15,10 +15,25 @@ namespace clusterd {
 
 // Makes a fault; takes the host and the device's place in its facts.
 using Make = std::function<void(RandomCluster&, int, int)>;
+// True if it can be there.
+using Where = std::function<bool(const RandomCluster&, int, int)>;
 
 const ProductProfile& ProfileOf(const RandomCluster& cluster);
 // True if the cluster has the variation.
 bool Has(const RandomCluster& cluster, absl::string_view variation);
+// True of a cluster with that variation, and of one without it.
+struct With {
+  const char* variation;
+  bool operator()(const RandomCluster& cluster, int = 0, int = 0) const {
+    return Has(cluster, variation);
+  }
+};
+struct Without {
+  const char* variation;
+  bool operator()(const RandomCluster& cluster, int = 0, int = 0) const {
+    return !Has(cluster, variation);
+  }
+};
 bool IsClassic(const RandomCluster& cluster, int host, int device);
 DeviceFacts& DeviceOf(RandomCluster& cluster, int host, int device);
 
@@ -37,7 +52,7 @@ FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also, const char* simulated = "answer=TEXT");
 
 // The kind, which fails if the spec asks for the broken part.
-FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
+FaultKind FailsWhere(std::function<bool(const RandomCluster&)> fails,
                      FaultKind kind);
 
 bool Always(const RandomCluster& cluster);

@@ -8,48 +8,31 @@
 namespace clusterd {
 namespace {
 
-bool HasSsh(const RandomCluster& cluster, int host) {
+bool HasSsh(const RandomCluster& cluster, int host, int = -1) {
   return cluster.job.has_value() && cluster.job->has_ssh() &&
          cluster.facts[host].ssh().has_value();
 }
 
-// About logins on the host's own port, which every such job has.
-FaultKind OfLogin(const char* name, State state,
-                  void (*make)(SshLogin* login)) {
-  return {name,
-          "",
-          false,
-          "ssh-ready",
-          state,
-          "",
-          false,
-          [](const RandomCluster& c, int host, int) { return HasSsh(c, host); },
-          [make](RandomCluster& c, int host, int) {
-            auto* logins =
-                c.facts[host].mutable_ssh()->mutable_value()->mutable_logins();
-            SshLogin* login =
-                logins->Mutable(static_cast<int>(c.Pick(logins->size())));
-            login->set_works(false);
-            make(login);
-          }};
+// Logins on the host's own port, which every such job has: one ends so.
+FaultKind OfLogin(const char* name, const char* text) {
+  const Make make = [text](RandomCluster& c, int host, int) {
+    auto* logins =
+        c.facts[host].mutable_ssh()->mutable_value()->mutable_logins();
+    Patch(text, logins->Mutable(static_cast<int>(c.Pick(logins->size()))));
+  };
+  return {name, "", kOfHost, "ssh-ready", FAIL, "", make, HasSsh};
 }
 
 FaultKind OfServers(const char* name, State state, bool before, bool after,
-                    void (*make)(SshFact::Ssh* ssh)) {
-  return {name,
-          "",
-          false,
-          "ssh-ready",
-          state,
-          "",
-          false,
-          [=](const RandomCluster& c, int host, int) {
-            return HasSsh(c, host) && c.job->ssh().container_port() != 0 &&
-                   (c.job->ssh().before() ? before : after);
-          },
-          [make](RandomCluster& c, int host, int) {
-            make(c.facts[host].mutable_ssh()->mutable_value());
-          }};
+                    void (*change)(SshFact::Ssh* ssh)) {
+  const Make make = [change](RandomCluster& c, int host, int) {
+    change(c.facts[host].mutable_ssh()->mutable_value());
+  };
+  const Where applies = [=](const RandomCluster& c, int host, int) {
+    return HasSsh(c, host) && c.job->ssh().container_port() != 0 &&
+           (c.job->ssh().before() ? before : after);
+  };
+  return {name, "", kOfHost, "ssh-ready", state, "", make, applies};
 }
 
 }  // namespace
@@ -70,16 +53,12 @@ void LaunchBySsh(RandomCluster& cluster) {
 
 std::vector<FaultKind> SshFaults() {
   return {
-      OfLogin("ssh-key-refused", FAIL,
-              [](SshLogin* login) {
-                login->set_error(
-                    "ann@172.16.0.2: Permission denied (publickey).");
-              }),
-      OfLogin("ssh-stale-key", FAIL,
-              [](SshLogin* login) {
-                login->set_error("Host key verification failed.");
-                login->set_stale_entry("/home/ann/.ssh/known_hosts:4");
-              }),
+      OfLogin("ssh-key-refused",
+              "works: false "
+              "error: 'ann@172.16.0.2: Permission denied (publickey).'"),
+      OfLogin("ssh-stale-key",
+              "works: false error: 'Host key verification failed.' "
+              "stale_entry: '/home/ann/.ssh/known_hosts:4'"),
       OfServers("ssh-nobody-listens", FAIL, false, true,
                 [](SshFact::Ssh* ssh) {
                   SshServer* const server = ssh->mutable_servers(1);
@@ -100,9 +79,8 @@ std::vector<FaultKind> SshFaults() {
       OfServers(
           "ssh-shell-without-variables", WARN, false, true,
           [](SshFact::Ssh* ssh) { ssh->add_not_exported("LD_LIBRARY_PATH"); }),
-      {"no-ssh-fact", "", false, "ssh-ready", UNKNOWN, "", true,
-       [](const RandomCluster& c, int host, int) { return HasSsh(c, host); },
-       OnHost("ssh { missing { reason: TIMED_OUT } }")},
+      {"no-ssh-fact", "", kOfHost | kHides, "ssh-ready", UNKNOWN, "",
+       OnHost("ssh { missing { reason: TIMED_OUT } }"), HasSsh},
   };
 }
 

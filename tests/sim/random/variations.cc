@@ -22,7 +22,7 @@ void PatchDevices(absl::string_view text, RandomCluster& cluster) {
 
 namespace {
 
-bool IsClassic(const RandomCluster& cluster) {
+bool HasClassicTool(const RandomCluster& cluster) {
   return ProfileOf(cluster).generation == NpuToolFacts::CLASSIC;
 }
 
@@ -235,7 +235,7 @@ bool IsOneSuperPod(const RandomCluster& c) {
          });
 }
 
-// A super pod that goes through HCCS alone.
+// A super pod that uses only HCCS.
 void LeaveRoceUnused(RandomCluster& cluster) {
   cluster.spec.set_roce_unused(true);
   for (int s = 0; s < cluster.spec.servers_size(); ++s) {
@@ -296,37 +296,30 @@ std::vector<Variation> DeviceVariations() {
                  c.spec.servers_size() <= 126);
        },
        PlanSubset},
-      {"dhcp", 8, IsClassic, UseDhcp, "device-ip-persistent"},
+      {"dhcp", 8, HasClassicTool, UseDhcp, "device-ip-persistent"},
       {"tls-absent", 4, Always, LeaveTlsOut},
-      {"tls-on", 8,
-       [](const RandomCluster& c) { return !Has(c, "tls-absent"); }, TurnTlsOn},
+      {"tls-on", 8, Without{"tls-absent"}, TurnTlsOn},
       {"no-detect-address", 8, Always, SetNoDetectAddress,
        "detect-address net-health"},
       {"jumbo-frames", 6, Always, UseJumboFrames},
-      {"lossless-planned", 8, IsClassic, PlanLossless},
+      {"lossless-planned", 8, HasClassicTool, PlanLossless},
       // The spec's demand is unknown then.
       {"old-tool", 10,
        [](const RandomCluster& c) {
-         return IsClassic(c) && !Has(c, "lossless-planned");
+         return HasClassicTool(c) && !Has(c, "lossless-planned");
        },
        HaveOldTool},
       {"npu-smi-absent", 6, Always, HaveNoNpuSmi},
-      {"harmless-codes", 10,
-       [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
-       HaveHarmlessCodes},
-      {"compatibility-unknown", 10,
-       [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
+      {"harmless-codes", 10, Without{"npu-smi-absent"}, HaveHarmlessCodes},
+      {"compatibility-unknown", 10, Without{"npu-smi-absent"},
        TellNoCompatibility},
       {"neighbours-cut", 10, HasSwitches, CutNeighbours},
-      {"copper-cables", 10,
-       [](const RandomCluster& c) { return !Has(c, "old-tool"); },
-       UseCopperCables},
-      {"booted-today", 10,
-       [](const RandomCluster& c) { return !Has(c, "old-tool"); }, BootToday},
+      {"copper-cables", 10, Without{"old-tool"}, UseCopperCables},
+      {"booted-today", 10, Without{"old-tool"}, BootToday},
       {"switch-per-rail", 3, HasSwitches, UseSwitchPerRail},
       {"switches-planned", 6, HasSwitches, PlanSwitches},
       {"roce-unused", 3, IsOneSuperPod, LeaveRoceUnused},
-      {"no-recovery-yet", 10, IsClassic, NeverRecover},
+      {"no-recovery-yet", 10, HasClassicTool, NeverRecover},
       {"shared-gateways", 2,
        [](const RandomCluster& c) {
          return ProfileOf(c).one_gateway_per_four &&
@@ -334,9 +327,7 @@ std::vector<Variation> DeviceVariations() {
                 c.spec.servers(0).devices_size() == 8 && !Has(c, "dhcp");
        },
        ShareGateways},
-      {"gateways-not-planned", 8,
-       [](const RandomCluster& c) { return !Has(c, "shared-gateways"); },
-       PlanNoGateways},
+      {"gateways-not-planned", 8, Without{"shared-gateways"}, PlanNoGateways},
       {"more-keys-in-hccn-conf", 6, Always, WriteMoreKeys},
   };
 }

@@ -243,7 +243,7 @@ Outcome DropForeignRoutes(ToolContext& context, uint32_t address,
   if (Outcome failure = context.conf->ReadToChange(&text)) return failure;
   std::vector<StoredRoute> own;
   Outcome unreadable = ScanRoutes(context, text, &own);
-  // Lines above one that ends the scan are dropped all the same.
+  // Lines above one that ends the scan are still dropped.
   for (const StoredRoute& route : own) {
     if (SameSubnet(LooseIpv4(route.gateway), address, mask)) continue;
     const std::string key = RouteKey(context, route.address, route.netmask);

@@ -131,7 +131,7 @@ Outcome GetBandwidth(ToolContext& context, const Arguments& arguments);
 
 // command_table.cc
 struct CommandForm {
-  // Words behind the command, e.g. {"-g"} or {"-inet6", "-s"}.
+  // Words after the command, e.g. {"-g"} or {"-inet6", "-s"}.
   std::vector<std::string> option;
   int min_arguments;
   int max_arguments;

@@ -74,7 +74,7 @@ Failure ConfUnparsable();
 
 // "Cmd execute failed!" with the low byte of a code without a text.
 Failure Generic(int status);
-// A status and no output at all.
+// A status without output.
 Failure Silent(int status);
 
 }  // namespace failures

@@ -126,7 +126,7 @@ Outcome GetNetHealth(ToolContext& context, const Arguments&) {
           context.driver->CallLibrary("net_health", context.device)) {
     return failure;
   }
-  // The tool compares as signed numbers and with the upper end alone.
+  // The tool compares as signed numbers and only with the upper end.
   const int code = static_cast<int>(HealthOf(context));
   if (code >= static_cast<int>(std::size(kHealthNames))) {
     return failures::CommandFailed();

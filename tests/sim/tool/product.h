@@ -53,7 +53,7 @@ std::vector<int> VnicsCompared(const Product& product, int device);
 
 // Devices in the order of their ids. A new gateway of `device` replaces that of
 // the lowest one with a stored gateway. On A1 servers it is the group of four,
-// otherwise the device alone.
+// otherwise only the device.
 std::vector<int> GatewayGroup(const Product& product, int device);
 
 // Priorities that may pause at once.

@@ -34,7 +34,7 @@ TEST(ProductTest, StateOverridesBoardsAndDevices) {
   EXPECT_EQ(product.server_id, 7);
   EXPECT_THAT(product.devices, ElementsAre(1, 4));
   EXPECT_THAT(Of("devices=2-4").devices, ElementsAre(2, 3, 4));
-  // Cut short rather than counted for ever.
+  // Cut short rather than counted forever.
   EXPECT_EQ(Of("devices=0-999999999").devices.size(), 64u);
 }
 

@@ -528,7 +528,7 @@ Outcome RecoverAll(ToolContext& context, const Arguments&) {
   if (Outcome failure = RequireRecovery(context)) return failure;
   bool all = true;
   for (int device : context.product().devices) {
-    // A device that is gone gets no line, and fails all the same.
+    // A device that is gone gets no line, but fails too.
     if (context.driver->RequireHealth(device)) {
       all = false;
       continue;

@@ -264,7 +264,7 @@ TEST(RecoveryTest, FailingItemIsTriedFourTimes) {
 }
 
 // Values over which the recovery of a device fails, and values that it takes,
-// here and by clusterd's table of keys. Lines behind the first go with it.
+// here and by clusterd's table of keys. Lines after the first go with it.
 constexpr const char* kBreaking[] = {
     "roce_port_1=0",
     "roce_port_1=4096",

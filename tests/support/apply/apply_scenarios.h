@@ -41,26 +41,26 @@ struct Scenario {
   std::unique_ptr<Applier> MakeApplier();
   // The same, but through a log that can end the process.
   std::unique_ptr<Applier> MakeApplier(EffectLog* log);
-  // What an applier of MakeApplier makes of the plan, or of apply "a1".
+  // The result of the plan, or of undoing apply "a1", by MakeApplier's applier.
   absl::StatusOr<ApplyResult> Apply(const std::string& id = "a1");
   absl::StatusOr<ApplyResult> Rollback(bool force = false);
-  // The whole machine but clusterd's own folder.
+  // The whole machine except clusterd's own folder.
   std::map<std::string, std::string> State() const;
 
   std::unique_ptr<EffectFileSystem> logged_files;
   std::unique_ptr<EffectCommandRunner> logged_runner;
 };
 
-// Of an applier on that host.
+// Options of an applier on that host.
 ApplierOptions ScenarioOptions();
 HostAllows AllowsAll();
 
 ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id);
 RollbackRequest RollbackOf(const std::string& apply_id, bool force = false);
 
-// The result; without one, a result without outcome that has the error.
+// The result; if there is none, one with the error and no outcome.
 ApplyResult Got(const absl::StatusOr<ApplyResult>& result);
-// The same of the only apply that was recovered.
+// Returns the result of the only recovered apply.
 ApplyResult OnlyOne(const absl::StatusOr<std::vector<ApplyResult>>& results);
 
 // Three devices with addresses, gateways, routes, an IPv6 gateway and comments
@@ -72,7 +72,7 @@ std::unique_ptr<Scenario> OpenUfwScenario();
 // One device's address differs in hccn.conf; an own sysctl file has foreign
 // lines. Ports are to be opened in firewalld, and an MTU of 9000 is wanted.
 std::unique_ptr<Scenario> OpenFirewalldScenario();
-// ufw and firewalld, both to be stopped; devices that pass an address on.
+// ufw and firewalld, both to be stopped; device 1's address goes to device 0.
 std::unique_ptr<Scenario> DisableFirewallsScenario();
 
 // An hccn.conf with CR LF, a route without its "gateway_", a repeated key and
@@ -86,18 +86,18 @@ std::unique_ptr<Scenario> BrokenConfScenario();
 std::unique_ptr<Scenario> CrashedScenario();
 
 // OpenUfwScenario, after the process ended right before the last record of the
-// journal of "a1": all is set, and to be taken back.
+// journal of "a1": everything is set, and has to be undone.
 std::unique_ptr<Scenario> AlmostAppliedScenario();
 
 struct NamedScenario {
   std::string name;
   std::unique_ptr<Scenario> (*make)();
 };
-// All of the above but the crashed one.
+// All of the above except the crashed ones.
 std::vector<NamedScenario> AllScenarios();
 
-// TLS is on, should be off, and hccn.conf has no key for it, so that a plan
-// that may ask the device changes the file.
+// TLS is on, should be off, and hccn.conf has no key for it: a plan that may
+// query the device changes the file.
 std::unique_ptr<Scenario> NoTlsKeyScenario();
 
 }  // namespace clusterd

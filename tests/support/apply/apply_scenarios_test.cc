@@ -5,7 +5,7 @@
 namespace clusterd {
 namespace {
 
-// The question for the plan writes to a copy alone.
+// The query for the plan writes only to a copy.
 TEST(NoTlsKeyScenarioTest, FirstPlanIsAppliedAndRolledBack) {
   auto scenario = NoTlsKeyScenario();
   const auto before = scenario->State();
@@ -26,7 +26,7 @@ TEST(NoTlsKeyScenarioTest, FirstPlanIsAppliedAndRolledBack) {
   EXPECT_EQ(scenario->State(), before);
 }
 
-// On a copy a write to the file does not matter.
+// Queries on a copy may write to the file.
 TEST(NoTlsKeyScenarioTest, AsksADeviceWhileTheFileIsOutOfOrder) {
   auto scenario = NoTlsKeyScenario();
   scenario->machine.files().Put("/etc/hccn.conf", "address_0=10.0.0.1");

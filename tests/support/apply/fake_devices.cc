@@ -25,7 +25,7 @@ using sim::LockedFile;
 constexpr char kDeviceConf[] = "/etc/hccn.conf";
 constexpr size_t kMaxConfBytes = 2000000;
 constexpr time_t kNow = 1700000000;
-// No record of the vendor's tool names this call, so every change meets it.
+// The vendor tool's records do not name this call; every change makes it.
 constexpr char kRefuseChanges[] = "rc.0x99";
 
 CommandResult Killed() {
@@ -94,7 +94,7 @@ class FakeDevices::ConfInMemory final : public LockedFile {
     auto file = files_->Open(kDeviceConf, OpenMode::kReadWrite);
     if (!file.ok()) return Exists() ? Edited::kNotWritable : Edited::kNoFile;
     if (!(*file)->TryLock().value_or(false)) {
-      // The tool waits for ever.
+      // The tool waits forever.
       killed_ = true;
       return Edited::kNotLocked;
     }
@@ -124,7 +124,7 @@ class FakeDevices::ConfInMemory final : public LockedFile {
 };
 
 FakeDevices::FakeDevices(FakeFileSystem* files) : files_(files) {
-  // A server whose tool compares a new address with its siblings'.
+  // On this product the tool compares a new address with its siblings'.
   state_.Set("product", "A2-board-0x0");
   state_.Set("retry.ms", "0");
 }

@@ -25,12 +25,12 @@ class FakeDevices {
     kDeviceRefuses,  // Fails; routes are gone from hccn.conf already.
     kActsAndFails,   // Device changed, file cannot be written, status 4.
     kSuccessChangesNothing,
-    kSuccessLosesKey,  // Device changed, nothing of it in the file.
-    kHangs,            // Killed at the deadline before anything.
-    kHangsHalfWay,     // Killed with the device changed and the file not.
+    kSuccessLosesKey,  // Device changed, the file lacks the value.
+    kHangs,            // Killed at the deadline, nothing changed.
+    kHangsHalfWay,     // Killed with the device changed, the file not.
     kBusy,             // "busy", status 11.
-    kSpeaksNoUtf8,     // Fails, and says so in GBK.
-    kSilent,           // Nothing can be read from the device any more.
+    kSpeaksNoUtf8,     // Fails with a message in GBK.
+    kSilent,           // The device no longer answers.
   };
 
   // One device's values, as tests read and change them.
@@ -46,7 +46,7 @@ class FakeDevices {
     bool tls = true;
     std::set<std::string> routes;  // "172.16.0.0 10.0.0.253 255.255.0.0"
     Fault fault = Fault::kNone;
-    int faults_left = -1;  // Runs that still meet the fault; -1: all.
+    int faults_left = -1;  // Further runs with the fault; -1: all.
   };
 
   // hccn.conf is the file in `files`, which must outlive this object.
@@ -66,20 +66,20 @@ class FakeDevices {
   // A query that writes to a copy of hccn.conf instead (Command::instead).
   CommandResult RunOverCopy(const std::vector<std::string>& argv);
 
-  // The devices lose their values and recover those of hccn.conf. The tool's
+  // The devices lose their values and restore those of hccn.conf. The tool's
   // own notes in the file (tls_ca_recovered and the like) are left out.
   void Boot();
 
   bool IsSilent(uint32_t id) const;
-  // All that a device holds, as text.
+  // All values of a device, as text.
   std::string State(uint32_t id) const;
 
  private:
-  // The fate of the tool's edits of hccn.conf.
+  // The outcome of the tool's edits of hccn.conf.
   enum class Edits {
     kKept,
     kLost,
-    // These three once the device has been changed:
+    // These three act once the device has changed:
     kRefusedAfterDevice,
     kLostAfterDevice,
     kKilledAfterDevice,
@@ -87,7 +87,7 @@ class FakeDevices {
   class StateInMemory;
   class ConfInMemory;
 
-  // `script`: keys of the devices' state for this run alone.
+  // `script`: keys of the devices' state for only this run.
   CommandResult Run(const std::vector<std::string>& argv, Edits edits,
                     const std::map<std::string, std::string>& script);
   Fault TakeFault(uint32_t id, bool half);

@@ -41,7 +41,7 @@ BoolFact Bool(bool value) {
   return fact;
 }
 
-// Writes in place, as programs do that keep the inode.
+// Writes in place, like programs that keep the inode.
 void Overwrite(FakeFileSystem* files, const std::string& path,
                const std::string& text) {
   auto file = files->Open(path, OpenMode::kReadWrite);
@@ -54,8 +54,8 @@ void Overwrite(FakeFileSystem* files, const std::string& path,
   (void)(*file)->Sync();
 }
 
-// A line that is not a rule, which only a foreign file has, as far as it can be
-// read.
+// Parses as much of a line as it can: foreign files have lines that are not
+// rules.
 AllowedPort ParseRule(const std::string& rule) {
   AllowedPort port;
   std::vector<std::string> words = absl::StrSplit(rule, absl::ByAnyChar(" /:"));

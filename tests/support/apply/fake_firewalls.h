@@ -34,14 +34,14 @@ class FakeFirewalls {
   void AddUfw();
   void AddFirewalld();
 
-  // Nothing: the program does not exist. `half`: killed in the middle, with the
+  // nullopt: the program does not exist. `half`: killed in the middle, with the
   // files changed but not the running rules.
   std::optional<CommandResult> Run(const std::vector<std::string>& argv,
                                    bool half);
   FirewallFacts Read(FirewallProgram program);
   // Starts enabled firewalls, with the stored rules.
   void Boot();
-  // The state that is visible from outside, without files.
+  // The state that other programs see, without files.
   std::map<std::string, std::string> State() const;
 
  private:

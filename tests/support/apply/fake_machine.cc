@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kConf[] = "/etc/hccn.conf";
 constexpr char kTool[] = "/usr/bin/hccn_tool";
-constexpr size_t kPageBytes = 4090;  // Of one write of a port list.
+constexpr size_t kPageBytes = 4090;  // Bytes of one write of a port list.
 
 TextFact Text(const std::string& value) {
   TextFact fact;
@@ -144,7 +144,7 @@ absl::StatusOr<CommandResult> FakeMachine::RunProgram(
 }
 
 DeviceFacts FakeMachine::ReadDevice(uint32_t id) {
-  // Only these decide the reading, and tests that crash at every effect read
+  // The reading depends only on these; tests that crash at every effect read
   // the same few states a million times.
   std::string seen = absl::StrCat(id, devices_.IsSilent(id) ? " silent " : " ",
                                   devices_.State(id));

@@ -1,7 +1,7 @@
 // A server in memory, for tests of changes: devices with the vendor's
 // hccn_tool, hccn.conf, /proc/sys, sysctl.d, ufw and firewalld. Each has the
-// side effects of the real thing, and faults that a test switches on. The
-// simulated tool acts for the real one (fake_devices.h).
+// side effects of the real one, and faults that a test switches on. The tool is
+// simulated (fake_devices.h).
 #ifndef TESTS_SUPPORT_APPLY_FAKE_MACHINE_H_
 #define TESTS_SUPPORT_APPLY_FAKE_MACHINE_H_
 
@@ -47,10 +47,10 @@ class FakeMachine final : public CommandRunner, public HostReader {
     return firewalls_.firewall(program);
   }
   std::map<std::string, std::string>& sysctl() { return sysctl_; }
-  // Every program that ran other than to read the machine, in order.
+  // Every program that ran, in order, except to read the machine.
   const std::vector<std::string>& commands() const { return commands_; }
 
-  // The whole state that is visible from outside, without files below `except`.
+  // The whole state that other programs see, without files below `except`.
   std::map<std::string, std::string> State(const std::string& except) const;
 
   // Runs a command that is killed in the middle.
@@ -67,7 +67,7 @@ class FakeMachine final : public CommandRunner, public HostReader {
   FirewallFacts ReadFirewall(FirewallProgram program) override;
 
  private:
-  // The machine's programs for another purpose than Run's.
+  // The machine's programs for other purposes than Run's.
   class Programs final : public CommandRunner {
    public:
     using Function =

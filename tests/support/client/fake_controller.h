@@ -21,7 +21,7 @@
 
 namespace clusterd {
 
-// The fake's answers. Set before the first call, then left alone.
+// The fake's answers. Set before the first call and not changed later.
 struct ControllerScript {
   GetSpecResponse spec;
   grpc::Status spec_status;
@@ -35,9 +35,9 @@ struct ControllerScript {
   grpc::Status describe_status;
 
   std::vector<CheckEvent> check_events;
-  // Set: those of the first checks, one after the other; then check_events.
+  // If set: the events of the first checks, in order; then check_events.
   std::vector<std::vector<CheckEvent>> first_checks;
-  // The check's findings when it is asked so far; none: NotFound.
+  // The answer to CheckSoFar; unset: NotFound.
   std::optional<Report> so_far;
   // The status of a check's stream, after its events.
   grpc::Status check_status;
@@ -61,7 +61,7 @@ struct ControllerScript {
   std::vector<ApplyEvent> apply_events;
   grpc::Status apply_status;
   bool apply_hangs = false;
-  // If set, they come, before it hangs, when a user has cancelled the run.
+  // If set: sent when a user has cancelled the run, before it hangs.
   std::vector<ApplyEvent> events_of_cancel;
 
   CancelResponse cancelled;
@@ -80,16 +80,16 @@ struct ControllerScript {
   ListWaiversResponse waivers;
   grpc::Status waive_status;
 
-  // Answers of ListHistory, one after the other; then empty ones.
+  // Answers of ListHistory, in order; then empty ones.
   std::vector<ListHistoryResponse> history;
   grpc::Status history_status;
   HistoryRecord record;
-  // Set: found by the start of their ids, in place of `record`.
+  // If set: found by the start of their ids, in place of `record`.
   std::vector<HistoryRecord> records;
   grpc::Status record_status;
 
-  // The messages of each Watch, one call after the other, before it ends with
-  // watch_status; the last call hangs instead.
+  // The messages of each Watch call, in order. A call then ends with
+  // watch_status; the last one hangs.
   std::vector<std::vector<ClusterNow>> watches;
   grpc::Status watch_status;
 
@@ -107,7 +107,7 @@ struct ControllerScript {
   grpc::Status hook_status;
 };
 
-// What the fake was asked.
+// The requests that the fake has received.
 struct ControllerSeen {
   std::optional<CheckRequest> check_request;
   std::optional<HookRequest> hook_request;
@@ -192,7 +192,7 @@ class FakeController : public Connector {
     absl::MutexLock lock(&mutex_);
     seen_.*member = value;
   }
-  // True at the end, or once a run was cancelled: its script continues.
+  // True once the fake ends, or a run is cancelled: its script continues.
   bool MayGoOn() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return closing_.HasBeenNotified() || !seen_.cancelled_id.empty();
   }

@@ -57,7 +57,7 @@ inline void ExpectGoldenInBoth(const std::string& name,
   ExpectGolden(absl::StrCat(name, "-zh.txt"), print());
 }
 
-// A terminal without colours, as wide as every line.
+// A terminal without colours, as wide as any line.
 inline Style Utf8() {
   Style style;
   style.utf8 = true;

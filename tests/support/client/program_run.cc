@@ -20,8 +20,7 @@
 namespace clusterd {
 namespace {
 
-// Keeps the output, and presses Ctrl-C when a text has appeared; once for each
-// text.
+// Keeps the output, and presses Ctrl-C once for each text when it has appeared.
 class WatchedBuffer final : public std::stringbuf {
  public:
   WatchedBuffer(std::vector<std::string> texts, Interrupt& interrupt)
@@ -41,7 +40,7 @@ class WatchedBuffer final : public std::stringbuf {
   Interrupt& interrupt_;
 };
 
-// Presses Ctrl-C when it has been flushed so often.
+// Presses Ctrl-C after this many flushes.
 class CountedBuffer final : public std::stringbuf {
  public:
   CountedBuffer(int flushes, Interrupt& interrupt)
@@ -121,7 +120,7 @@ std::string HelpOfStatus(const std::string& command, int status) {
 }
 
 std::string TestFile(const std::string& name, const std::string& content) {
-  // The name of a test with a parameter has a slash in it.
+  // Names of parameterized tests contain a slash.
   const std::string test = absl::StrReplaceAll(
       testing::UnitTest::GetInstance()->current_test_info()->name(),
       {{"/", "-"}});

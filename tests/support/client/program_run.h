@@ -48,12 +48,12 @@ auto Ends(int status, const Matchers&... matchers) {
       testing::Field("status", &ProgramOutput::status, status), matchers...);
 }
 
-// The line of stderr on which a command says this.
+// Returns the line of stderr with a command's message.
 inline std::string Line(absl::string_view command, const FindingValue& words) {
   return absl::StrCat("clusterctl ", command, ": ", ValueText(words), "\n");
 }
 
-// What the controller of ProgramWorld says, as clusterctl quotes it.
+// Returns a message of ProgramWorld's controller as clusterctl quotes it.
 template <typename Value>
 FindingValue FromController(const Value& said) {
   return Worded("about", Worded("controller-at", "head:7443"), said);
@@ -73,7 +73,7 @@ inline std::string NoSuchFile(absl::string_view path) {
   return absl::StrCat(path, ": ", std::strerror(ENOENT));
 }
 
-// The process that a run believes it lives in.
+// The simulated surroundings of a run: controller, terminal, environment.
 struct ProgramWorld {
   ControllerScript script;
   Terminal terminal;
@@ -90,8 +90,8 @@ struct ProgramWorld {
   std::string root = "/nonexistent";
   // Set if a test checks the requests to the controller.
   FakeController* controller = nullptr;
-  // Ctrl-C is pressed as soon as stderr holds this text; empty: never. And
-  // again when it holds the other.
+  // Ctrl-C is pressed as soon as stderr holds this text, and again for the
+  // other text; empty: never.
   std::string interrupt_at;
   std::string interrupt_again_at;
   // The same when stdout has been flushed that often; 0: never.
@@ -104,8 +104,7 @@ struct ProgramWorld {
   std::string host_name = "login1";
 };
 
-// The controller of `world` from here on, for a test that checks what it is
-// asked.
+// Becomes the controller of `world`, for a test that checks its requests.
 class WatchedController final : public FakeController {
  public:
   explicit WatchedController(ProgramWorld& world)

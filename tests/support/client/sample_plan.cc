@@ -5,11 +5,10 @@
 #include "config/values/sha256.h"
 #include "config/values/version.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
-
-constexpr int64_t kNewYear2025Ms = 1735689600000;
 
 PlanStep& AddStep(HostPlan& host, const PlanStep& added) {
   PlanStep& step = *host.add_steps();
@@ -27,15 +26,12 @@ void AddFact(HostPlan& host, const FactKey& key, const SettingValue& value) {
 }
 
 ClusterPlan EmptyPlan() {
-  ClusterPlan plan;
+  auto plan = FromText<ClusterPlan>(
+      "cluster: 'demo' product: 'atlas-training' plan_id: '9c41d2e3f4051627' "
+      "created_at_ms: 1735689600000 created_by: 'ann'");
   plan.set_schema_version(kPlanSchemaVersion);
-  plan.set_cluster("demo");
-  plan.set_product("atlas-training");
   plan.set_spec_digest(Sha256Hex("cluster.yaml"));
   plan.set_spec_sha256(Sha256Hex("spec"));
-  plan.set_plan_id("9c41d2e3f4051627");
-  plan.set_created_at_ms(kNewYear2025Ms);
-  plan.set_created_by("ann");
   return plan;
 }
 
@@ -67,7 +63,7 @@ void AddDeviceSteps(HostPlan& host) {
 }
 
 void AddFormStep(HostPlan& host) {
-  // Text of a host that means no good.
+  // Text of a hostile host.
   AddStep(host, FormStep("line 2: remove carriage returns, "
                          "a\"b\\c\r\n\t\x01<&>\u2028\U0001f600\x1b[2J",
                          Sha256Hex("conf")));
@@ -118,19 +114,15 @@ ClusterPlan EveryStepPlan() {
   AddFact(host, DeviceFact(3, SETTING_ADDRESS),
           ValueOf(SETTING_ADDRESS, "10.0.0.1/255.255.255.0"));
   AddFact(host, FactKey(), SettingValue());
-  BlockedChange& blocked = *host.add_blocked();
-  blocked.set_kind(CHANGE_DEVICE_ADDRESS);
-  blocked.add_devices(0);
-  blocked.add_devices(1);
-  blocked.set_what("gateway 10.0.0.254");
-  blocked.set_reason("it is outside 10.20.0.0/24");
-  blocked.set_fix("correct the gateway in cluster.yaml");
-  host.add_notes("host and container are one");
+  MergeText(
+      "blocked {kind: CHANGE_DEVICE_ADDRESS devices: [0, 1] "
+      "what: 'gateway 10.0.0.254' reason: 'it is outside 10.20.0.0/24' "
+      "fix: 'correct the gateway in cluster.yaml'} "
+      "notes: 'host and container are one'",
+      &host);
   HostPlan& defaults = *plan.add_hosts();
-  defaults.set_host("server1");
+  MergeText("host: 'server1' blocked {} notes: ''", &defaults);
   AddDefaultSteps(defaults);
-  defaults.add_blocked();
-  defaults.add_notes("");
   Reseal(plan);
   return plan;
 }
@@ -155,16 +147,12 @@ ApplyResult ResultOf(const std::string& host, ApplyResult::Outcome outcome,
 ApplyReport ReportOf(ApplyReport::Outcome outcome,
                      const std::vector<ApplyResult>& hosts) {
   ApplyReport report;
-  report.set_schema_version(1);
-  report.set_cluster("demo");
-  report.set_run_id("3fa2c4d5e6f70812");
-  report.set_apply_id("3fa2c4d5e6f70812");
-  report.set_plan_id("9c41d2e3f4051627");
+  MergeText(
+      "schema_version: 1 cluster: 'demo' run_id: '3fa2c4d5e6f70812' "
+      "apply_id: '3fa2c4d5e6f70812' plan_id: '9c41d2e3f4051627' actor: 'ann' "
+      "wave_size: 32 started_at_ms: 1735689600000 elapsed_ms: 12000",
+      &report);
   report.set_plan_digest(Sha256Hex("plan"));
-  report.set_actor("ann");
-  report.set_wave_size(32);
-  report.set_started_at_ms(kNewYear2025Ms);
-  report.set_elapsed_ms(12'000);
   report.set_outcome(outcome);
   for (const ApplyResult& host : hosts) *report.add_hosts() = host;
   return report;

@@ -9,19 +9,19 @@
 
 namespace clusterd {
 
-// Every host gets net.core.somaxconn 4096 -> 65535 and the sysctl.d file of it;
-// cluster "demo", with id, author and a right digest.
+// Every host gets net.core.somaxconn 4096 -> 65535 and its sysctl.d file.
+// Cluster "demo", with id, author and correct digest.
 ClusterPlan SysctlPlan(const std::vector<std::string>& hosts);
 
 // One host, server0, with one step of every kind, blocked changes and notes.
 // Every field is set, with texts that JSON must escape. A second host has the
-// defaults of every field. The digest is right.
+// defaults of every field. The digest is correct.
 ClusterPlan EveryStepPlan();
 
-// Sets the digest that the plan's content has now.
+// Sets the digest of the plan's current content.
 void Reseal(ClusterPlan& plan);
 
-// One host that ended so, with its two steps done if it was applied.
+// One host with this outcome; its two steps are done if it was applied.
 ApplyResult ResultOf(const std::string& host, ApplyResult::Outcome outcome,
                      const std::string& error = "");
 

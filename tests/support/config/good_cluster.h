@@ -1,5 +1,5 @@
-// A spec of two servers, and facts that meet it in every respect. A test of
-// plans changes the one thing that it tests.
+// A spec of two servers, and facts that fully meet it. A test of plans changes
+// the one thing that it tests.
 #ifndef TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
 #define TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
 

@@ -18,7 +18,7 @@
 
 namespace clusterd {
 
-// Everything is public: tests change it freely before they ask.
+// Everything is public: tests change it before they judge.
 struct TestCluster {
   explicit TestCluster(absl::string_view product = "atlas-training",
                        absl::string_view mode = "", int servers = 2);
@@ -26,19 +26,19 @@ struct TestCluster {
   DeviceFacts& device(int host, int index) {
     return *facts[host].mutable_devices(index);
   }
-  // Sets address and netmask of a device, also in the host's hccn.conf.
+  // Sets a device's address and netmask, also in the host's hccn.conf.
   void SetAddress(int host, int index, absl::string_view address,
                   absl::string_view netmask);
   // The same in the spec.
   void PlanAddress(int host, int index, absl::string_view address,
                    absl::string_view netmask);
-  // A delivered host: no device has an address, gateway or detect address, and
-  // hccn.conf has only the tool's own lines.
+  // A host as delivered: no device has an address, gateway or detect address,
+  // and hccn.conf has only the tool's own lines.
   void MakeNew(int host);
-  // The host sends no facts at all.
+  // The host sends no facts.
   void Silence(int host);
-  // No query about the device has an answer: "`hccn_tool -i 3 -ip -g`: what".
-  // The TLS switch in hccn.conf stays.
+  // No query about the device is answered: "`hccn_tool -i 3 -ip -g`: what". The
+  // TLS switch in hccn.conf stays.
   void Mute(int host, int index, Missing::Reason reason,
             absl::string_view what);
   // Merges text format into the facts of a host, or of one of its devices:
@@ -55,8 +55,8 @@ struct TestCluster {
                                    const std::string& file = "/etc/environment",
                                    int line = 1);
 
-  // A job of all servers of the spec with all their devices is judged from now
-  // on; the test may change it.
+  // From now on, judges a job of all servers and devices of the spec; the test
+  // may change the job.
   JobSpec& StartJob();
 
   // Adds a variable of the job itself, which is started if there is none.
@@ -80,12 +80,11 @@ std::string Who(const Finding& finding);
 // mtu=1500, right=4200".
 std::string Brief(const Finding& finding);
 
-// How many devices, or else hosts, the rule says that it judged.
+// The number of devices, or of hosts, that the rule says it judged.
 int64_t JudgedCount(const RuleResult& result);
 
 // All findings, one per line: "FAIL server0:3 [hccn-tool] down" with its
-// values, and with the cause in brackets where there is one. Their texts are in
-// the pages of rules.
+// values, and a cause in brackets. Their texts are in the pages of rules.
 std::string Lines(const RuleResult& result);
 
 // Matches a result whose Lines hold each text, and match each matcher.

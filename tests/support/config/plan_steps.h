@@ -1,5 +1,5 @@
-// Steps of plans for tests: one setting of one target each, of the setting's
-// own kind. They have no number and no texts.
+// Steps of plans for tests, each with one setting of one target and the
+// setting's own kind, without number and texts.
 #ifndef TESTS_SUPPORT_CONFIG_PLAN_STEPS_H_
 #define TESTS_SUPPORT_CONFIG_PLAN_STEPS_H_
 
@@ -26,7 +26,7 @@ PlanStep DeviceStep(uint32_t device, SettingId setting, const std::string& from,
 // The device has `to`, hccn.conf has `from`.
 PlanStep RewriteStep(uint32_t device, SettingId setting,
                      const std::string& from, const std::string& to);
-// An address that drops this gateway of the device.
+// A new address that drops this gateway of the device.
 PlanStep AddressStep(uint32_t device, const std::string& from,
                      const std::string& to, const std::string& gateway);
 
@@ -49,16 +49,16 @@ std::vector<std::string> FactNames(const HostPlan& plan);
 // The facts by the texts of their keys, each as its text.
 std::map<std::string, std::string> FactTexts(const HostFacts& facts);
 
-// The texts of the steps, to compare those of a plan with steps from above.
+// The texts of the steps, to compare a plan's with those from above.
 std::vector<std::string> StepTexts(const HostPlan& plan);
 std::vector<std::string> StepTexts(const std::vector<PlanStep>& steps);
 
-// The reason, or the whole text, of each blocked change of a plan without
-// steps; of another one its steps.
+// The reason, or the whole text, of each blocked change. A plan with steps
+// gives its steps instead.
 std::vector<std::string> BlockedReasons(const HostPlan& plan);
 std::vector<std::string> BlockedTexts(const HostPlan& plan);
 
-// What BlockedText says of a change that is blocked so; `change` e.g. "device
+// BlockedText of a change that is blocked with `reason`; `change` e.g. "device
 // 1: gateway 10.0.0.254".
 std::string BlockedAs(const std::string& change, const FindingValue& reason,
                       const FindingValue& fix);

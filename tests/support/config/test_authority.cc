@@ -21,7 +21,7 @@ namespace {
 struct Free {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509_CRL* list) const { X509_CRL_free(list); }
-  // A time and a number, too: for OpenSSL they are of one type.
+  // Also frees times and numbers: OpenSSL has one type for them.
   void operator()(ASN1_STRING* text) const { ASN1_STRING_free(text); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
@@ -33,7 +33,7 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
-// Only out of memory or OpenSSL's own state can make these calls fail.
+// These calls fail only without memory or for OpenSSL's own state.
 void Require(bool ok) {
   if (!ok) std::abort();
 }
@@ -89,7 +89,7 @@ void AddExtension(X509* certificate, int nid, const char* value,
 
 void AddListExtension(X509_CRL* list, int nid, absl::string_view value) {
   if (nid == NID_crl_number || nid == NID_delta_crl) {
-    // OpenSSL makes these of no text.
+    // OpenSSL cannot make these from text.
     const bool is_critical = absl::ConsumePrefix(&value, "critical,");
     const Owned<ASN1_INTEGER> number(
         s2i_ASN1_INTEGER(nullptr, std::string(value).c_str()));
@@ -106,8 +106,8 @@ void AddListExtension(X509_CRL* list, int nid, absl::string_view value) {
   Require(extension && X509_CRL_add_ext(list, extension.get(), -1) == 1);
 }
 
-// Set through the structure and not through text, so that a name may hold any
-// bytes of a hostile certificate.
+// Sets the structure and not a text, so that a name may hold any bytes of a
+// hostile certificate.
 void AddUriNames(X509* certificate, const std::vector<std::string>& uris) {
   if (uris.empty()) return;
   const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());

@@ -15,7 +15,7 @@
 
 namespace clusterd {
 
-// From now.
+// Times count from now.
 struct IssueOptions {
   absl::Duration valid_from = -absl::Hours(1);
   absl::Duration valid_until = absl::Hours(24 * 60);
@@ -26,8 +26,8 @@ struct IssueOptions {
 // Safe for concurrent use.
 class TestAuthority {
  public:
-  // A new authority with a key of its own. Two that one host knows need two
-  // names: OpenSSL finds an issuer by its name.
+  // A new authority with a key of its own. If one host knows two, their names
+  // must differ: OpenSSL finds an issuer by name.
   static std::unique_ptr<TestAuthority> Create(
       const char* name = "clusterd test authority",
       const IssueOptions& options = {-absl::Hours(24 * 365),
@@ -52,7 +52,7 @@ class TestAuthority {
                              const ListExtensions& extensions = {}) const;
   // A list whose entries name another CA as their issuer.
   std::string IndirectList(const std::vector<std::string>& revoked_pems) const;
-  // A CA that this one has issued, with a key of its own.
+  // A CA issued by this one, with a key of its own.
   std::unique_ptr<TestAuthority> MakeBelow(
       const char* name, const IssueOptions& options = {}) const;
 
@@ -78,7 +78,7 @@ class TestAuthority {
   const std::string certificate_pem_;
 };
 
-// Like the controller with that key.
+// Signs like a controller with that key.
 absl::StatusOr<std::string> SignText(absl::string_view key_pem,
                                      absl::string_view text);
 

@@ -1,5 +1,5 @@
-// One run of changes over hosts a, b, c, ... that are attached without any
-// network. The test answers for the hosts and moves the clock.
+// One run of changes on hosts a, b, c, ... that are attached without a network.
+// The test answers for the hosts and moves the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
 
@@ -105,7 +105,7 @@ class ApplyRunTest : public testing::Test {
     return started;
   }
 
-  // Nothing is kept any more.
+  // The history keeps nothing from now on.
   void DiskIsFull() {
     absl::MutexLock lock(&mutex_);
     save_ = absl::ResourceExhaustedError(kFull);
@@ -164,7 +164,7 @@ class ApplyRunTest : public testing::Test {
     return end_.has_value();
   }
 
-  // REQUIRES: the run has ended with one.
+  // REQUIRES: the run has ended with a report.
   ApplyReport Report() {
     absl::MutexLock lock(&mutex_);
     EXPECT_TRUE(end_.has_value() && end_->ok());

@@ -1,5 +1,5 @@
 // A controller's changes with a history of its own. Hosts server0, server1 and
-// server2 are attached without any network; the test answers for them and moves
+// server2 are attached without a network; the test answers for them and moves
 // the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
@@ -50,7 +50,7 @@ class ClusterChangesTest : public testing::Test {
     std::ofstream(path_) << SpecToYaml(MakeSpec(product, "", 3));
   }
 
-  // Starts a new one, as if the last one was killed, unless it was stopped.
+  // Starts a new controller; if the last one was not stopped, as if killed.
   void StartController() {
     ControllerParts parts;
     parts.hosts = &hosts_;
@@ -77,7 +77,7 @@ class ClusterChangesTest : public testing::Test {
     links_[name] = link;
   }
 
-  // One step on each of the first `hosts` servers; the others are empty.
+  // One step on each of the first `hosts` servers, none on the others.
   ClusterPlan MakePlan(int hosts) {
     ClusterPlan plan;
     plan.set_schema_version(kPlanSchemaVersion);
@@ -166,7 +166,7 @@ class ClusterChangesTest : public testing::Test {
     while (pool_.TryRun([] {})) continue;
   }
 
-  // Its answer to its newest task.
+  // Sends the host's answer to its newest task.
   void AnswerWith(const std::string& name, TaskResult result) {
     ASSERT_FALSE(links_[name]->tasks().empty()) << name << " was not asked";
     result.set_task_id(links_[name]->tasks().back().task_id());
@@ -186,7 +186,7 @@ class ClusterChangesTest : public testing::Test {
                                       : ApplyResult::OUTCOME_UNSPECIFIED;
   }
 
-  bool knows_confirm_ = true;  // Hosts that attach from now on.
+  bool knows_confirm_ = true;  // For hosts that attach from now on.
   ManualScheduler scheduler_;
   CapturedLog log_;
   std::string path_;

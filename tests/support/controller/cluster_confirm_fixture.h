@@ -1,4 +1,4 @@
-// Applies over the hosts of cluster_changes_fixture.h that are rolled back
+// Applies on the hosts of cluster_changes_fixture.h that are rolled back
 // automatically unless they are confirmed.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
@@ -22,10 +22,10 @@ inline constexpr uint32_t kWithinMs = 300000;
 
 class ClusterConfirmTest : public ClusterChangesTest {
  protected:
-  // A waiting call gets its answer now, into answer_.
+  // Waiting calls are answered now, into answer_.
   ~ClusterConfirmTest() override { changes_.reset(); }
 
-  // Starts another controller, whose spec has so many servers.
+  // Starts another controller, whose spec has this many servers.
   void StartControllerOf(int servers) {
     changes_.reset();
     std::ofstream(path_) << SpecToYaml(MakeSpec("atlas-training", "", servers));
@@ -33,7 +33,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     StartController();
   }
 
-  // Hosts 0 to `hosts` are applied and wait, five minutes from now.
+  // The first `hosts` hosts are applied and wait for five minutes.
   void ApplyOn(int hosts, bool automatic = false) {
     ASSERT_NO_FATAL_FAILURE(StartOn(hosts, automatic));
     for (int i = 0; i < hosts; ++i) {
@@ -44,7 +44,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
 
   void StartOn(int hosts, bool automatic = false) {
     for (int i = 0; i < hosts; ++i) Attach(Name(i));
-    // Acts as the controller that made it: the next one finds it there.
+    // Keeps the plan like the controller that made it, for the next one.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
     ChangeRequest request = By("alice");
     request.confirm_within = absl::Milliseconds(kWithinMs);
@@ -71,7 +71,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     result.mutable_apply()->set_error(why);
     AnswerWith(Name(host), std::move(result));
   }
-  // The facts that the check asks for.
+  // Answers the check's request for facts.
   void AnswerFacts(int host, uint32_t somaxconn = 65535) {
     ASSERT_TRUE(NewestTask(host).has_observe());
     TaskResult result;
@@ -124,7 +124,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }
-  // A host that attached again; its journal lacks the time.
+  // A host that attached again reports that it waits.
   void TellWaits(int host, uint32_t reverts_in_ms) {
     PastApplies past;
     past.add_results()->set_apply_id(id_);
@@ -135,7 +135,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }
-  // Two hosts at work; the stream of the second ends.
+  // Two hosts apply; the stream of the second ends.
   void ApplyAndLoseOne() {
     ASSERT_NO_FATAL_FAILURE(StartOn(2));
     AnswerApplied(0, kWithinMs);

@@ -28,7 +28,7 @@ class TaskLink final : public HostLink {
     absl::MutexLock lock(&mutex_);
     return tasks_;
   }
-  // The tasks since it was called last.
+  // The tasks since the last call.
   std::vector<Task> Take() {
     absl::MutexLock lock(&mutex_);
     return std::exchange(tasks_, {});

@@ -12,7 +12,7 @@ absl::Status Do(EffectLog* log, std::string effect,
                 const std::function<absl::Status()>& act) {
   const EffectLog::Turn turn = log->Begin(std::move(effect));
   if (turn == EffectLog::Turn::kDead) return EffectLog::DeadStatus();
-  // Only a write can be done by half: other system calls are not done.
+  // Only a write can be half done: other system calls have no effect.
   const absl::Status status =
       turn == EffectLog::Turn::kDo ? act() : absl::OkStatus();
   log->End();

@@ -17,8 +17,8 @@ namespace clusterd {
 
 enum class CrashPoint {
   kBefore,  // The effect does not happen.
-  kDuring,  // A write writes half; a command does its runner's half.
-  kAfter,   // It happens, and its result is never seen.
+  kDuring,  // A write writes half; a command runs on `half`.
+  kAfter,   // It happens; its result is lost.
 };
 
 // One thread.
@@ -35,7 +35,7 @@ class EffectLog {
   Turn Begin(std::string effect);
   void End();
 
-  // A dead process gets this for every call, reading too.
+  // Every call of a dead process returns this, reads included.
   static absl::Status DeadStatus() {
     return absl::UnavailableError("the process is dead");
   }
@@ -47,8 +47,8 @@ class EffectLog {
   bool dead_ = false;
 };
 
-// Hands on to another file system; creating, writing, cutting, owner, mode,
-// sync, rename and remove are effects.
+// Forwards to another file system. Effects: create, write, truncate, owner,
+// mode, sync, rename, remove.
 class EffectFileSystem final : public FileSystem {
  public:
   // Both must outlive it and the files it opens.
@@ -70,7 +70,7 @@ class EffectFileSystem final : public FileSystem {
   EffectLog* const log_;
 };
 
-// Hands on to another runner; every command is an effect.
+// Forwards to another runner; every command is an effect.
 class EffectCommandRunner final : public CommandRunner {
  public:
   // `half` runs a command that is killed in the middle. All must outlive it.

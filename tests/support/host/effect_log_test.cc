@@ -49,7 +49,7 @@ TEST_F(EffectLogTest, WhatComesBeforeTheCrashHappensAndTellsItsOwnResult) {
   EXPECT_TRUE(absl::IsNotFound(logged_.Remove("/etc/y")));
   EXPECT_EQ(logged_.Rename("/etc/x", "/etc/z"), absl::OkStatus());
   EXPECT_FALSE(log_.dead());
-  // It cannot be done by half.
+  // It cannot be half done.
   EXPECT_EQ(logged_.Remove("/etc/z"), EffectLog::DeadStatus());
   EXPECT_EQ(*files_.Content("/etc/z"), "lo");
 }

@@ -26,7 +26,7 @@ class FakeClock final : public Clock {
   // Returns at once; the time has then passed for all callers.
   void SleepFor(absl::Duration duration) override { Advance(duration); }
 
-  // Sets the wall clock alone.
+  // Sets only the wall clock.
   void SetWall(absl::Time now) {
     absl::MutexLock lock(&mutex_);
     now_ = now - passed_;

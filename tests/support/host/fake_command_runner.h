@@ -1,9 +1,9 @@
-// Programs that exist in a test's script only:
+// Programs that exist only in a test's script:
 //   FakeCommandRunner runner(&clock);
 //   runner.Answers("hccn_tool -i 0 -link -g", "link status: UP\n");
 //   runner.Hangs("hccn_tool -i 1 -ip -g");
 // A command is named by its program's last path component and its arguments,
-// with blanks between. One that no script names ends with status 127.
+// with blanks between. Others end with status 127.
 #ifndef TESTS_SUPPORT_HOST_FAKE_COMMAND_RUNNER_H_
 #define TESTS_SUPPORT_HOST_FAKE_COMMAND_RUNNER_H_
 
@@ -28,18 +28,18 @@ class FakeCommandRunner final : public CommandRunner {
   // object.
   explicit FakeCommandRunner(FakeClock* clock);
 
-  // Each call adds one run; the last one added is repeated for ever.
+  // Each call adds one run; the last one is repeated.
   void Answers(const std::string& command, std::string standard_output);
   void Fails(const std::string& command, int exit_status,
              std::string standard_error, std::string standard_output = "");
   void Ends(const std::string& command, CommandResult result);
   void Hangs(const std::string& command);
-  // Killed at its deadline, and still there as process `pid`.
+  // Killed at its deadline, but still there as process `pid`.
   void HangsForEver(const std::string& command, int pid);
   void CannotStart(const std::string& command, absl::Status status);
   // Forgets the script of `command`.
   void Forget(const std::string& command);
-  // In place of what the script of `command` was.
+  // Replaces the script of `command`.
   void NowAnswers(const std::string& command, std::string standard_output) {
     Forget(command);
     Answers(command, std::move(standard_output));
@@ -61,7 +61,7 @@ class FakeCommandRunner final : public CommandRunner {
   // Every command that was run, by name, in order.
   std::vector<std::string> commands() const ABSL_LOCKS_EXCLUDED(mutex_);
   int CountOf(const std::string& command) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The files that commands would have seen in place of others, in order.
+  // The copies that commands would have seen instead of files, in order.
   std::vector<PrivateFile> copies() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -1,6 +1,6 @@
 // A file system in memory, for tests: folders, inodes with owner and mode,
-// flock, kernel parameters. It keeps written and synced contents apart, so that
-// a test can cut the power.
+// flock, kernel parameters. It separates written and synced contents, so that a
+// test can cut the power.
 #ifndef TESTS_SUPPORT_HOST_FAKE_FILE_SYSTEM_H_
 #define TESTS_SUPPORT_HOST_FAKE_FILE_SYSTEM_H_
 
@@ -18,14 +18,14 @@ namespace clusterd {
 // One thread.
 class FakeFileSystem final : public FileSystem {
  public:
-  // A file like those of /proc/sys: reading and writing run code.
+  // A file like those of /proc/sys: reads and writes run code.
   struct Special {
     std::function<std::string()> read;
     // One write(2) at an offset, as OpenFile::WriteAt.
     std::function<absl::StatusOr<size_t>(uint64_t, absl::string_view)> write;
   };
 
-  // Creates folders on the way. The new file is synced.
+  // Creates missing folders. The new file is synced.
   void Put(const std::string& path, const std::string& content,
            uint32_t mode = 0644, uint32_t uid = 0, uint32_t gid = 0);
   void PutFolder(const std::string& path);
@@ -44,10 +44,10 @@ class FakeFileSystem final : public FileSystem {
   std::map<std::string, std::string> Snapshot(
       const std::vector<std::string>& except) const;
 
-  // Every change below a path that begins with `prefix` fails so from now on.
-  // OK ends it.
+  // From now on every change of a path that begins with `prefix` fails with
+  // `status`; OK ends that.
   void FailChanges(const std::string& prefix, absl::Status status);
-  // Bytes that can still be added to files; nullopt: no limit.
+  // Bytes that still fit into files; nullopt: no limit.
   void SetFreeBytes(std::optional<uint64_t> bytes) { free_bytes_ = bytes; }
   // Another process holds (or releases) flock on the file.
   void SetLockedElsewhere(const std::string& path, bool locked);
@@ -81,7 +81,7 @@ class FakeFileSystem final : public FileSystem {
 
   std::shared_ptr<Inode> NewInode(FileType type, uint32_t mode);
   std::shared_ptr<Inode> Find(const std::string& path) const;
-  // The fault that a change of this path meets.
+  // The error of a change of this path.
   absl::Status Fault(const std::string& path) const;
 
   Entries entries_;          // By path.

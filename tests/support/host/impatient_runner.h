@@ -1,5 +1,5 @@
-// Soon ends commands that hang, and keeps the deadlines of others: one short
-// deadline for all would end those of a slow machine, too.
+// Shortens the deadline of commands that hang, and keeps those of others: on a
+// slow machine, one short deadline for all would end good commands.
 #ifndef TESTS_SUPPORT_HOST_IMPATIENT_RUNNER_H_
 #define TESTS_SUPPORT_HOST_IMPATIENT_RUNNER_H_
 
@@ -19,8 +19,8 @@ class ImpatientRunner final : public CommandRunner {
   // `inner` must outlive this object.
   explicit ImpatientRunner(CommandRunner* inner) : inner_(inner) {}
 
-  // Ends commands whose line has these words, one behind the other, after two
-  // seconds. Call it while no command runs.
+  // Ends commands whose line has these words, in a row, after two seconds. Call
+  // it while no command runs.
   void EndSoon(const std::string& words) {
     hanging_ = absl::StrCat(" ", words, " ");
   }

@@ -10,10 +10,10 @@
 namespace clusterd {
 
 // Paths are those on the machine: "/etc/hccn.conf". Folders are made as needed.
-// A step that the test's own file system refuses ends the test program.
+// If the test's own file system refuses a step, the test program ends.
 class ScratchRoot {
  public:
-  // Made in the test's own folder, which only its user may enter, or in `base`.
+  // Made in the test's own folder, private to its user, or in `base`.
   explicit ScratchRoot(const char* base = nullptr);
   ~ScratchRoot();
   ScratchRoot(const ScratchRoot&) = delete;

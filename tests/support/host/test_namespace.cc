@@ -57,7 +57,7 @@ std::string GetIn(const std::string& place, const std::string& key) {
   return std::string(absl::StripAsciiWhitespace(result.standard_output));
 }
 
-// The child of a test: only calls that are safe after fork().
+// The child of a test; makes only calls that are safe after fork().
 [[noreturn]] void LiveInside(int ready) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int error = unshare(CLONE_NEWNET) == 0 ? 0 : errno;
@@ -78,7 +78,7 @@ std::unique_ptr<TestNamespace> TestNamespace::Make(std::string* why) {
   int error = EIO;
   const bool said = read(ready[0], &error, sizeof(error)) == sizeof(error);
   close(ready[0]);
-  // Others' namespaces can only be entered with the same right.
+  // Entering other namespaces needs the same right.
   const int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
   int enter = EIO;
   std::thread([&] {

@@ -1,5 +1,5 @@
 // Real network namespaces for tests, and mounts that only one thread sees. Both
-// need root (CAP_SYS_ADMIN); a test prints why it was skipped without them.
+// need root (CAP_SYS_ADMIN); without them a test prints why it is skipped.
 #ifndef TESTS_SUPPORT_HOST_TEST_NAMESPACE_H_
 #define TESTS_SUPPORT_HOST_TEST_NAMESPACE_H_
 
@@ -30,8 +30,8 @@ class TestNamespace {
   std::string path() const;
   uint64_t inode() const;
 
-  // A kernel parameter as nsenter(1) sees and sets it there, without the
-  // newline: shares no code with the tested code.
+  // A kernel parameter there, without the newline, read and set by nsenter(1):
+  // shares no code with the tested code.
   std::string Get(const std::string& key) const;
   void Set(const std::string& key, const std::string& value) const;
 
@@ -46,8 +46,8 @@ class TestNamespace {
   bool ended_ = false;
 };
 
-// A thread of the test that is in a namespace and keeps it alive when the
-// processes that were in there have ended.
+// A thread of the test inside a namespace, which keeps it alive when its
+// processes have ended.
 class NamespaceGuest {
  public:
   // REQUIRES: TestNamespace::Make succeeds here.
@@ -56,7 +56,7 @@ class NamespaceGuest {
   NamespaceGuest(const NamespaceGuest&) = delete;
   NamespaceGuest& operator=(const NamespaceGuest&) = delete;
 
-  // Like that of TestNamespace.
+  // Like TestNamespace::Get.
   std::string Get(const std::string& key) const;
 
  private:

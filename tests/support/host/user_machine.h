@@ -20,7 +20,7 @@ namespace clusterd {
 
 class UserMachineTest : public testing::Test {
  protected:
-  // `programs` map the machine's paths to those below the root here.
+  // `programs` of the machine run this system's programs of that name.
   explicit UserMachineTest(std::initializer_list<const char*> programs) {
     const uid_t self = geteuid();
     user_ = self == 0 ? 65534 : self;

@@ -18,14 +18,14 @@ struct HttpReply {
   std::string body;
 };
 
-// "GET path HTTP/1.1" with a Host: that is an address, and an end.
+// A whole "GET path HTTP/1.1" whose Host: is an address.
 std::string GetRequest(absl::string_view path);
 
 class HttpClient {
  public:
   explicit HttpClient(int port);
-  // Performs the handshake; without a certificate in `pem` it shows none,
-  // without a ca it trusts any server.
+  // Performs the handshake. Without a certificate in `pem` it shows none;
+  // without a CA it trusts any server.
   HttpClient(int port, const TlsPem& pem, int max_tls_version = TLS1_3_VERSION);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
@@ -38,14 +38,14 @@ class HttpClient {
 
   // False: the other end has closed.
   bool Send(absl::string_view bytes);
-  // The next reply; `has_body` is false for the one to a HEAD.
+  // The next reply; `has_body` is false for the reply to a HEAD.
   HttpReply Read(bool has_body = true);
   HttpReply Get(absl::string_view path);
-  // True if data or the end comes within so many milliseconds.
+  // True if data or the end comes within this time.
   bool HasNews(int ms) const;
   // Blocks until data or the end has come; false if neither comes.
   bool WaitForNews() const;
-  // Blocks until the other end has closed: all it sent meanwhile.
+  // Blocks until the other end closes; returns all it sent until then.
   std::string ReadToEnd();
 
  private:

@@ -95,7 +95,7 @@ void TcpProxy::Run() {
           wires_.begin(), wires_.end(),
           [&](const Wire& w) { return w.from == polled[i].fd && !w.cut; });
       if (wire == wires_.end() || Pass(*wire)) continue;
-      // Both ends notice it; the descriptors stay ours until the end.
+      // Both ends notice it; the descriptors stay open until the end.
       shutdown(wire->from, SHUT_RDWR);
       shutdown(wire->to, SHUT_RDWR);
       for (Wire& other : wires_) {

@@ -1,5 +1,5 @@
-// A wire between two programs that a test can cut without a notice to either:
-// as if a switch dies, or a host loses power.
+// A wire between two programs that a test can cut without notifying either, as
+// if a switch dies or a host loses power.
 #ifndef TESTS_SUPPORT_HTTP_TCP_PROXY_H_
 #define TESTS_SUPPORT_HTTP_TCP_PROXY_H_
 
@@ -21,10 +21,10 @@ class TcpProxy {
   TcpProxy(const TcpProxy&) = delete;
   TcpProxy& operator=(const TcpProxy&) = delete;
 
-  // HOST:PORT to dial.
+  // HOST:PORT to connect to.
   std::string address() const;
 
-  // The first 64 KiB that the dialling ends have sent.
+  // The first 64 KiB that the connecting ends have sent.
   std::string Heard() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return heard_;
@@ -32,7 +32,7 @@ class TcpProxy {
   // From now on the present connections drop all data in both directions
   // without notifying either end. New connections work.
   void CutPresentConnections() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for all connections that there are and will be.
+  // The same for all present and future connections.
   void CutAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -40,12 +40,12 @@ class TcpProxy {
     int from;
     int to;
     bool cut;
-    bool is_dialled;  // From the end that has dialled.
+    bool is_dialled;  // From the connecting end.
   };
 
   void Run();
   void Accept();
-  // One end's bytes to the other; false at the end of either.
+  // Passes bytes from one end to the other; false when either has closed.
   bool Pass(const Wire& wire) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int target_port_;

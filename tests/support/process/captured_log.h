@@ -18,15 +18,18 @@ class CapturedLog final : public Log {
     lines_ += FormatLogLine(level, /*with_level=*/true, text);
   }
 
-  // Blocks until a log line holds `text` (telling.h); false if that
-  // takes over kPatience.
-  bool WaitFor(absl::string_view text) {
+  // Blocks until a log line holds `text` (telling.h); a failure with all
+  // lines if that takes over kPatience.
+  testing::AssertionResult WaitFor(absl::string_view text) {
     const std::string wanted(text);
     absl::MutexLock lock(&mutex_);
     const auto found = [this, &wanted]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return HoldsText(lines_, wanted);
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&found), kPatience);
+    if (mutex_.AwaitWithTimeout(absl::Condition(&found), kPatience)) {
+      return testing::AssertionSuccess();
+    }
+    return testing::AssertionFailure() << wanted << "\nis not in\n" << lines_;
   }
 
   // All lines so far, in order.

@@ -1,11 +1,11 @@
-// A disk that hangs: in a program that has this, fsync(2) and fdatasync(2) are
-// those of hanging_disk.cc, also for SQLite.
+// A disk that hangs. Programs that link this use fsync(2) and fdatasync(2) of
+// hanging_disk.cc, also in SQLite.
 #ifndef TESTS_SUPPORT_PROCESS_HANGING_DISK_H_
 #define TESTS_SUPPORT_PROCESS_HANGING_DISK_H_
 
 namespace clusterd {
 
-// While it lives no call returns that waits for the disk. At most one lives.
+// While it exists, no call that waits for the disk returns. Only one at a time.
 class HangingDisk {
  public:
   HangingDisk();
@@ -13,7 +13,7 @@ class HangingDisk {
   HangingDisk(const HangingDisk&) = delete;
   HangingDisk& operator=(const HangingDisk&) = delete;
 
-  // Blocks as a call does that waits for the disk.
+  // Blocks like a call that waits for the disk.
   static void Wait();
   // Blocks until `count` calls wait; false if that takes over kPatience.
   bool WaitForWaiting(int count);

@@ -1,5 +1,5 @@
-// A TCP port that stays a test's own without a listener. Between two starts of
-// a server, the kernel would give it to any program.
+// A TCP port that a test keeps without a listener. Otherwise the kernel could
+// give it to any program between two starts of a server.
 #ifndef TESTS_SUPPORT_PROCESS_HELD_PORT_H_
 #define TESTS_SUPPORT_PROCESS_HELD_PORT_H_
 
@@ -8,8 +8,8 @@
 namespace clusterd {
 
 // A free port of 127.0.0.1, bound and not listened on. Connections to it are
-// refused. A server that asks for it by number and sets SO_REUSEADDR, as all
-// our servers do, may listen there; no other program is given it.
+// refused. A server that asks for it by number and sets SO_REUSEADDR, like all
+// of ours, may listen there. No other program gets it.
 class HeldPort {
  public:
   HeldPort();

@@ -31,13 +31,13 @@ class MemoryFolder {
 // 16 hex digits.
 std::string TestId(uint64_t number);
 
-// A check whose detail has about `bytes` bytes that never repeat.
+// A check whose detail has about `bytes` bytes without repetition.
 HistoryRecord TestCheck(const std::string& id, size_t bytes = 100);
 
 // An apply that began and has not ended.
 HistoryRecord TestApply(const std::string& id);
 
-// Expects that it opens.
+// Opens a history; expects success.
 std::unique_ptr<HistoryStore> OpenStore(const std::string& folder,
                                         HistoryLimits limits = {});
 

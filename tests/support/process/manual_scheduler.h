@@ -19,7 +19,7 @@ class ManualScheduler final : public Scheduler {
   TimerId RunAfter(absl::Duration delay, std::function<void()> run) override;
   void Cancel(TimerId timer) override;
 
-  // Advances the time and runs due timers, in the caller's thread and in order.
+  // Advances the time and runs due timers in order, on the caller's thread.
   void Advance(absl::Duration by);
 
   // Timers that wait.
@@ -30,7 +30,7 @@ class ManualScheduler final : public Scheduler {
   bool WaitForPending(int count);
 
  private:
-  // Takes off the first timer that is due; null if none is.
+  // Removes the first timer that is due; null if none is.
   std::function<void()> TakeDue();
 
   absl::Mutex mutex_;

@@ -1,4 +1,4 @@
-// The real timers, and a clock that a test sets and stops: limits by the second
+// The real timers, and a clock that a test sets and stops: limits per second
 // must not depend on a machine's speed.
 #ifndef TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
 #define TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
@@ -24,7 +24,7 @@ class MovedClock final : public Scheduler {
     absl::MutexLock lock(&mutex_);
     return stopped_at_.value_or(absl::Now()) + moved_;
   }
-  // Uses the real clock, also while this one stands.
+  // Uses the real clock, even while this one is stopped.
   TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
     const bool waits = is_patient_ && delay >= absl::Seconds(1);
     return threads_.RunAfter(waits ? delay + kPatience : delay, std::move(run));
@@ -52,7 +52,7 @@ class MovedClock final : public Scheduler {
   absl::Duration moved_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Time> stopped_at_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> is_patient_{false};
-  ThreadScheduler threads_;  // Last: its thread may ask for the time.
+  ThreadScheduler threads_;  // Last: its thread reads the members above.
 };
 
 }  // namespace clusterd

@@ -1,5 +1,5 @@
-// An audit file in a folder of its own, removed with the object, and its
-// entries; or one that cannot be written.
+// An audit file and its entries, in a folder that is removed with the object;
+// or one that cannot be written.
 #ifndef TESTS_SUPPORT_PROCESS_TEST_AUDIT_H_
 #define TESTS_SUPPORT_PROCESS_TEST_AUDIT_H_
 
@@ -32,14 +32,14 @@ class TestAudit {
 
   AuditLog* log() { return &audit_; }
 
-  // Equal refusals from here on are lines of their own.
+  // Later equal refusals get lines of their own.
   void PassRefusalWindow() {
     audit_.Settle();
     scheduler_.Advance(kAuditRefusalWindow);
     audit_.Settle();
   }
 
-  // Includes refusals right before.
+  // Includes the latest refusals.
   std::vector<AuditEntry> entries() const {
     audit_.Settle();
     std::vector<AuditEntry> entries;

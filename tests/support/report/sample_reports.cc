@@ -77,7 +77,7 @@ class Filler {
         many ? reflection->AddString(message, &field, NextText())
              : reflection->SetString(message, &field, NextText());
       } else if (field.cpp_type() == Field::CPPTYPE_MESSAGE) {
-        // A value may have values, and so on.
+        // Values are nested.
         if (field.message_type() == message->GetDescriptor()) continue;
         Fill(many ? reflection->AddMessage(message, &field)
                   : reflection->MutableMessage(message, &field));

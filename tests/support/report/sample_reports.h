@@ -11,18 +11,18 @@
 namespace clusterd {
 
 // The judge's report of a broken cluster: 18 hosts a rack, a leaf switch for
-// each device index of two racks. Of 1,152 hosts every ninth has devices that
-// nothing folds, some 2,000 findings in all. Some hosts are silent, or differ
-// in driver or MTU; two cables are exchanged. Of two hosts one has no link on
-// one device.
+// each device index of two racks. Every ninth of 1,152 hosts has devices whose
+// findings do not fold, some 2,000 in total. Some hosts are silent, or differ
+// in driver or MTU; two cables are exchanged. The small report has two hosts,
+// one with a device without a link.
 Report LargeBrokenReport(int hosts = 1152);
 Report SmallBrokenReport();
 
-// Texts that try to be more than text in a page, each in its way. A browser
-// that one of them fools changes document.title to "owned".
+// Texts that try to run as code in a page. A browser that one of them fools
+// changes document.title to "owned".
 absl::Span<const std::string> HostileTexts();
-// Fills every text of the message and of those in it, two in each list, with
-// the texts in turn and a number behind each. Other fields get allowed values.
+// Fills every text of the message and its messages, two in each list, with the
+// texts in turn, each with a number. Other fields get allowed values.
 void FillTexts(absl::Span<const std::string> texts,
                google::protobuf::Message* message);
 

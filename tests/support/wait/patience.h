@@ -1,7 +1,7 @@
 // The longest wait of a test for an awaited event. There is one limit for all
-// tests. It never decides if a test passes: it only ends a test whose condition
-// will not come. Timeouts that a test wants to see expire are the product's own
-// settings.
+// tests. It never decides whether a test passes: it only ends a test whose
+// condition stays false. Timeouts that a test wants to see expire are the
+// product's own settings.
 #ifndef TESTS_SUPPORT_WAIT_PATIENCE_H_
 #define TESTS_SUPPORT_WAIT_PATIENCE_H_
 
@@ -12,18 +12,18 @@
 
 namespace clusterd {
 
-// Less than the shortest time limit that Bazel sets a test (.bazelrc).
+// Shorter than Bazel's shortest time limit of a test (.bazelrc).
 inline constexpr absl::Duration kPatience = absl::Minutes(2);
 
-// A deadline for a call over gRPC that must be answered.
+// The deadline of a gRPC call that must be answered.
 inline std::chrono::system_clock::time_point PatientDeadline() {
   return absl::ToChronoTime(absl::Now() + kPatience);
 }
 
-// Asks `condition` again and again until it returns true. Returns false if it
-// has not done so within kPatience. Use it for files, processes and counters of
-// the kernel, which can only be polled. If a mutex guards the condition, use
-// absl::Mutex::AwaitWithTimeout with kPatience.
+// Polls `condition` until it returns true; returns false after kPatience. Use
+// it for files, processes and counters of the kernel, which can only be polled.
+// If a mutex guards the condition, use absl::Mutex::AwaitWithTimeout with
+// kPatience.
 template <typename Condition>
 bool WaitUntil(Condition condition) {
   const absl::Time until = absl::Now() + kPatience;

@@ -1,5 +1,5 @@
-// What a message tells, whatever its text is: a row of config/words and its
-// values, in an error, in words, or in no more than a text (a log, a fact).
+// Matches what a message says, not its text: a row of config/words and its
+// values, in an error, in words, or in a plain text (a log, a fact).
 #ifndef TESTS_SUPPORT_WAIT_TELLING_H_
 #define TESTS_SUPPORT_WAIT_TELLING_H_
 
@@ -56,10 +56,10 @@ inline bool HoldsText(absl::string_view text, absl::string_view wanted) {
   return false;
 }
 
-// Matches words, or a line of an error, that have all of the parts in this
-// order. A part is the name of a row or the whole text of a value, however deep
-// within another one; further ones may be between. Matches a text that holds
-// the row of the first part with the others as its values.
+// Matches words, or a line of an error, that have all parts in this order. A
+// part is the name of a row or the whole text of a value, at any depth; other
+// parts may be between. Matches a plain text that holds the row of the first
+// part with the others as its values.
 class Telling {
  public:
   using is_gtest_matcher = void;
@@ -123,7 +123,7 @@ inline std::string TextIn(const FindingValue& words) {
   return ValueText(words);
 }
 
-// Matches a text, status or value that holds `text`, which has no row.
+// Matches a text, status or value that holds `text`, which is not of a row.
 MATCHER_P(HasText, text, "holds \"" + std::string(text) + "\"") {
   return HoldsText(TextIn(arg), text);
 }
@@ -142,7 +142,7 @@ MATCHER_P(Fails, code, "fails with " + absl::StatusCodeToString(code)) {
   return StatusIn(arg).code() == code;
 }
 
-// The same where `text` matches it too.
+// The same if `text` also matches.
 MATCHER_P2(Fails, code, text, "fails with " + absl::StatusCodeToString(code)) {
   *result_listener << StatusIn(arg);
   return StatusIn(arg).code() == code &&
@@ -156,13 +156,13 @@ void ExpectRejected(const absl::StatusOr<T>& read, absl::string_view text) {
   EXPECT_THAT(read.status(), HasText(text));
 }
 
-// A text that is refused, and what the error tells.
+// A text that is refused, and the parts of the error.
 struct Refused {
   std::string text;
   Telling error;
 };
 
-// `read` gives the error of a text, of which one line tells it.
+// `read` returns the error of a text; one line must match.
 template <typename Read>
 void ExpectEach(const Read& read, const std::vector<Refused>& cases) {
   for (const Refused& each : cases) {
@@ -170,7 +170,7 @@ void ExpectEach(const Read& read, const std::vector<Refused>& cases) {
   }
 }
 
-// The same, and there is no other line.
+// The same, and no other line may follow.
 template <typename Read>
 void ExpectEachAlone(const Read& read, const std::vector<Refused>& cases) {
   for (const Refused& each : cases) {
