@@ -132,9 +132,9 @@ TEST(ApplierTest, ReportsWhatHasNoWayBackAndRestoresTheRest) {
   const ApplyResult result = Got(host.Rollback());
   EXPECT_EQ(result.outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
   ASSERT_EQ(result.residues_size(), 2);
-  EXPECT_TRUE(absl::StrContains(result.residues(0),
-                                Say("plan-say-is-was-none", "device 1: address",
-                                    "10.20.0.2/24")))
+  EXPECT_TRUE(absl::StrContains(
+      result.residues(0),
+      Say("plan-say-is-was-none", "device 1: address", "10.20.0.2/24")))
       << result.residues(0);
   auto expected = before;
   auto now = host.scenario->State();
