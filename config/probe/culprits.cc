@@ -168,7 +168,7 @@ class Judgement {
   }
 
   bool IsGood(int port) const {
-    return answered_[hypotheses_.OfPort(port)] > 0;
+    return answered_[port] > 0;
   }
 
   // RoCE of a super pod is only probed between pods, so from other leaves.

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 
 namespace clusterd {
 namespace {
@@ -83,14 +85,35 @@ class FailureCover {
     }
   }
 
+  // Failures whose pair was answered the other way. Only these can be one-way:
+  // the other direction of a pair is mostly asked only where it failed.
+  std::vector<bool> FindOneWay() const {
+    absl::flat_hash_set<std::pair<int, int>> answered;
+    std::vector<bool> has_failed(space_.ports());
+    for (int at : input_.failures) has_failed[input_.results[at].from] = true;
+    for (const ProbeResult& result : input_.results) {
+      if (has_failed[result.to] && !HasFailed(result) && IsEvidence(result)) {
+        answered.insert({result.to, result.from});
+      }
+    }
+    std::vector<bool> one_way(input_.failures.size());
+    for (size_t at = 0; at < one_way.size(); ++at) {
+      one_way[at] = answered.contains({Failure(at).from, Failure(at).to});
+    }
+    return one_way;
+  }
+  bool IsOneWay(absl::Span<const int> covers,
+                const std::vector<bool>& one_way) const {
+    const size_t count =
+        absl::c_count_if(covers, [&](int at) { return one_way[at]; });
+    return count * 2 >= covers.size();
+  }
+
   // By scope: its ports with a failure.
   std::vector<int> FailedMembers() const {
-    std::vector<bool> has_failed(space_.OfPort(0) + input_.results.size());
+    std::vector<bool> has_failed(space_.ports());
     std::vector<int> members(space_.size());
     const auto add = [&](int port) {
-      if (port >= static_cast<int>(has_failed.size())) {
-        has_failed.resize(port + 1);
-      }
       if (has_failed[port]) return;
       has_failed[port] = true;
       space_.ForEachScope(port, [&](int scope) { ++members[scope]; });
@@ -105,10 +128,15 @@ class FailureCover {
   // 0: no hypothesis.
   void SetCosts() {
     const std::vector<int> failed = FailedMembers();
+    const std::vector<bool> one_way = FindOneWay();
     for (int h = 0; h < space_.size(); ++h) {
       const int covers = static_cast<int>(CoversOf(h).size());
       if (covers == 0) continue;
       const CulpritKind kind = space_.KindOf(h);
+      const bool has_way = kind == CulpritKind::kSends ||
+                           kind == CulpritKind::kReceives ||
+                           kind == CulpritKind::kPathOneWay;
+      if (has_way && !IsOneWay(CoversOf(h), one_way)) continue;
       if (kind <= CulpritKind::kReceives) {
         const bool is_hinted = kind == CulpritKind::kPort &&
                                absl::c_binary_search(input_.hinted, h);

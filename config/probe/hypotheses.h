@@ -21,8 +21,8 @@ class Hypotheses {
 
   const PlaneIndex& index() const { return index_; }
   int size() const { return fixed_ + static_cast<int>(made_.size()); }
-  // The number of kPort of that port.
-  int OfPort(int port) const { return port; }
+  // The number of kPort of a port is the port's own.
+  int ports() const { return static_cast<int>(places_.size()); }
   CulpritKind KindOf(int hypothesis) const;
   CulpritId IdOf(int hypothesis) const;
   // Ports that may be probed and belong to it; 0 for those of pairs (uplinks,
