@@ -1,15 +1,13 @@
 #include "config/probe/culprits.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
-#include "config/probe/failure_cover.h"
 #include "config/probe/hypotheses.h"
-#include "config/probe/loss_cover.h"
 #include "config/probe/plan_probes.h"
 
 namespace clusterd {
@@ -34,93 +32,75 @@ class Judgement {
         hinted_(hinted.begin(), hinted.end()),
         usable_(results.size()),
         is_explained_(results.size()),
-        packets_(fabric.ports.size()) {
+        packets_(fabric.ports.size()),
+        is_good_(fabric.ports.size()) {
     absl::c_sort(hinted_);
     diagnosis_.plane = plane;
   }
 
   Diagnosis Run() && {
     Sort();
-    ExplainByKnownCauses();
-    CountAnswered();
-    if (!failed_.empty()) ExplainFailures();
-    ExplainLosses();
+    for (const auto& [port, failures] : by_known_cause_) {
+      Culprit& culprit = AddCulprit({CulpritKind::kPort, port}, failures);
+      culprit.known = WhyPortNotProbed(fabric_.ports[port], plane_);
+    }
+    ExplainUnanswered();
+    ExplainLost();
     MergeLinks();
-    Rank();
+    absl::c_stable_sort(diagnosis_.culprits, [](const auto& a, const auto& b) {
+      if (a.IsDecided() != b.IsDecided()) return a.IsDecided();
+      return a.explained > b.explained;
+    });
     SayWhatIsLeft();
     return std::move(diagnosis_);
   }
 
  private:
-  bool IsOurs(const ProbeResult& result) const {
-    return result.plane == plane_ && IsEvidence(result);
+  int DomainOf(int port) const { return hypotheses_.index().DomainOf(port); }
+  int LeafOf(int port) const {
+    const PlaneIndex& index = hypotheses_.index();
+    return index.FabricLeaf(index.domains()[DomainOf(port)].leaf);
   }
-  bool IsProbed(int port) const {
-    return hypotheses_.index().DomainOf(port) != kNoIndex;
-  }
-  int ReporterOf(const ProbeResult& result) const {
+  int ReporterOf(int at) const {
+    const ProbeResult& result = results_[at];
     return result.reporter == kNoIndex ? result.from : result.reporter;
   }
 
-  // Divides the results of the plane into answered, lossy and failed ones.
   void Sort() {
     for (size_t i = 0; i < results_.size(); ++i) {
       const ProbeResult& result = results_[i];
-      if (!IsOurs(result)) continue;
+      if (result.plane != plane_ || !IsEvidence(result)) continue;
+      const int at = static_cast<int>(i);
       packets_[result.from] += result.sent;
       packets_[result.to] += result.sent;
-      if (HasFailed(result)) {
-        ++diagnosis_.failed;
-        reporters_.insert(ReporterOf(result));
-      } else if (IsLossy(result)) {
-        ++diagnosis_.lossy;
-        reporters_.insert(ReporterOf(result));
-      }
-      if (!IsProbed(result.from) || !IsProbed(result.to)) {
-        if (HasFailed(result)) by_known_.push_back(static_cast<int>(i));
+      diagnosis_.failed += HasFailed(result);
+      diagnosis_.lossy += IsLossy(result);
+      const bool is_bad = IsTrouble(result);
+      if (is_bad) reporters_.insert(ReporterOf(at));
+      if (is_bad) bad_.push_back(at);
+      usable_[i] =
+          DomainOf(result.from) != kNoIndex && DomainOf(result.to) != kNoIndex;
+      if (!usable_[i]) {
+        if (is_bad) AddToKnownCauses(at);
         continue;
       }
-      usable_[i] = true;
+      if (is_bad) hypotheses_.Make(result);
       if (HasFailed(result)) {
-        failed_.push_back(static_cast<int>(i));
-        hypotheses_.Make(result);
-      } else if (IsLossy(result)) {
-        lossy_.push_back(static_cast<int>(i));
-        hypotheses_.Make(result);
+        failed_.push_back(at);
+      } else {
+        is_good_[result.from] = is_good_[result.to] = true;
+        has_answers_ = true;
       }
     }
   }
 
   // A failure of a port with a known cause needs no other.
-  void ExplainByKnownCauses() {
-    std::vector<int> ports;
-    for (int at : by_known_) {
-      for (int port : {results_[at].from, results_[at].to}) {
-        const auto why = WhyPortNotProbed(fabric_.ports[port], plane_);
-        if (why.has_value() && IsKnownCause(*why)) ports.push_back(port);
+  void AddToKnownCauses(int at) {
+    for (int port : {results_[at].from, results_[at].to}) {
+      const auto why = WhyPortNotProbed(fabric_.ports[port], plane_);
+      if (why.has_value() && IsKnownCause(*why)) {
+        by_known_cause_[port].push_back(at);
       }
-    }
-    absl::c_sort(ports);
-    ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
-    for (int port : ports) {
-      std::vector<int> own;
-      for (int at : by_known_) {
-        if (results_[at].from == port || results_[at].to == port) {
-          own.push_back(at);
-        }
-      }
-      Culprit& culprit = AddCulprit({CulpritKind::kPort, port}, own);
-      culprit.known = WhyPortNotProbed(fabric_.ports[port], plane_);
-    }
-  }
-
-  void CountAnswered() {
-    if (failed_.empty()) return;
-    answered_.assign(hypotheses_.size(), 0);
-    for (size_t i = 0; i < results_.size(); ++i) {
-      if (!usable_[i] || HasFailed(results_[i])) continue;
-      has_answers_ = true;
-      hypotheses_.ForEach(results_[i], [this](int h) { ++answered_[h]; });
     }
   }
 
@@ -132,79 +112,22 @@ class Judgement {
     culprit.reporters = reporters_.size();
     absl::flat_hash_set<int> agreeing;
     for (int at : explains) {
-      agreeing.insert(ReporterOf(results_[at]));
+      agreeing.insert(ReporterOf(at));
       is_explained_[at] = true;
     }
     culprit.agreeing = agreeing.size();
     return culprit;
   }
-
-  std::vector<int> ResultsAt(const std::vector<int>& positions,
-                             const std::vector<int>& results) const {
-    std::vector<int> indices;
-    indices.reserve(positions.size());
-    for (int at : positions) indices.push_back(results[at]);
-    return indices;
-  }
-
-  void AddOthers(const std::vector<int>& rivals, Culprit* culprit) const {
-    for (int rival : rivals) {
-      if (culprit->or_else.size() == kMostOthers) return;
-      culprit->or_else.push_back(hypotheses_.IdOf(rival));
+  Culprit& AddCulprit(const Explanation& found) {
+    Culprit& culprit =
+        AddCulprit(hypotheses_.IdOf(found.hypothesis), found.explains);
+    culprit.loss = found.loss;
+    culprit.is_lossy = found.loss < 1;
+    for (int rival : found.rivals) {
+      AddOther(hypotheses_.IdOf(rival), &culprit);
     }
+    return culprit;
   }
-
-  void ExplainFailures() {
-    const std::vector<Explanation> found =
-        CoverFailures({hypotheses_, results_, failed_, answered_, hinted_});
-    for (const Explanation& each : found) {
-      const std::vector<int> own = ResultsAt(each.explains, failed_);
-      const CulpritId id = hypotheses_.IdOf(each.hypothesis);
-      Culprit& culprit = AddCulprit(id, own);
-      AddOthers(each.rivals, &culprit);
-      for (int at : own) usable_[at] = false;
-      if (IsOfPort(id.kind)) RequireWitnesses(own, &culprit);
-    }
-  }
-
-  bool IsGood(int port) const {
-    return answered_[port] > 0;
-  }
-
-  // RoCE of a super pod is only probed between pods, so from other leaves.
-  bool MayHaveNearPeers(int port) const {
-    return plane_ != ProbePlane::kRoce || fabric_.roce_inside_super_pods ||
-           fabric_.ports[port].super_pod == kNoIndex;
-  }
-
-  // Leaves a port undecided that too few good ports failed with: those that
-  // are not good may be the culprits, or otherwise what connects them.
-  void RequireWitnesses(const std::vector<int>& failures, Culprit* culprit) {
-    const int port = culprit->id.a;
-    const PlaneIndex& index = hypotheses_.index();
-    const bool near_only = MayHaveNearPeers(port);
-    absl::flat_hash_set<int> good;
-    absl::flat_hash_set<int> peers;
-    std::vector<int> near;
-    for (int at : failures) {
-      const ProbeResult& result = results_[at];
-      const int peer = result.from == port ? result.to : result.from;
-      if (!peers.insert(peer).second) continue;
-      const bool is_near = index.DomainOf(peer) == index.DomainOf(port);
-      if (IsGood(peer) && (is_near || !near_only)) good.insert(peer);
-      if (is_near) near.push_back(peer);
-    }
-    if (good.size() >= kGoodPeers) return;
-    if (!has_answers_ && peers.size() >= kAccusers) return;
-    // Those that are not good are likelier.
-    absl::c_stable_sort(near,
-                        [this](int a, int b) { return IsGood(a) < IsGood(b); });
-    for (int peer : near) AddOther({CulpritKind::kPort, peer}, culprit);
-    if (!near.empty()) return;
-    const int leaf = index.domains()[index.DomainOf(port)].leaf;
-    AddOther({CulpritKind::kLeaf, index.FabricLeaf(leaf)}, culprit);
-  }
-
   static void AddOther(const CulpritId& id, Culprit* culprit) {
     if (culprit->or_else.size() < kMostOthers &&
         !absl::c_linear_search(culprit->or_else, id)) {
@@ -212,101 +135,98 @@ class Judgement {
     }
   }
 
-  void ExplainLosses() {
-    std::vector<int> lossy = lossy_;
-    for (int at : failed_) {
-      if (!is_explained_[at]) lossy.push_back(at);
-    }
-    absl::c_sort(lossy);
-    const std::vector<LossExplanation> found =
-        CoverLosses(hypotheses_, results_, lossy, usable_);
-    for (const LossExplanation& each : found) {
-      Culprit& culprit = AddCulprit(hypotheses_.IdOf(each.hypothesis),
-                                    ResultsAt(each.explains, lossy));
-      culprit.is_lossy = each.loss < 1;
-      culprit.loss = each.loss;
-      AddOthers(each.rivals, &culprit);
+  void ExplainUnanswered() {
+    const std::vector<Explanation> found =
+        ExplainFailures({hypotheses_, results_, failed_, usable_, hinted_});
+    for (const Explanation& each : found) {
+      Culprit& culprit = AddCulprit(each);
+      if (IsOfPort(culprit.id.kind)) RequireWitnesses(each.explains, &culprit);
+      for (int at : each.explains) usable_[at] = false;
     }
   }
 
-  int LeafOf(int port) const {
-    const PlaneIndex& index = hypotheses_.index();
-    return index.FabricLeaf(index.domains()[index.DomainOf(port)].leaf);
+  // Leaves a port undecided with which too few good ports failed: those that
+  // are not good may be the culprits, or otherwise its leaf.
+  void RequireWitnesses(const std::vector<int>& failures, Culprit* culprit) {
+    const int port = culprit->id.a;
+    // RoCE of a super pod is probed between pods alone, so from other leaves.
+    const bool near_only = plane_ != ProbePlane::kRoce ||
+                           fabric_.roce_inside_super_pods ||
+                           fabric_.ports[port].super_pod == kNoIndex;
+    absl::flat_hash_set<int> peers;
+    size_t good = 0;
+    std::vector<int> near;
+    for (int at : failures) {
+      const ProbeResult& result = results_[at];
+      const int peer = result.from == port ? result.to : result.from;
+      if (!peers.insert(peer).second) continue;
+      const bool is_near = DomainOf(peer) == DomainOf(port);
+      if (is_near) near.push_back(peer);
+      if (is_good_[peer] && (is_near || !near_only)) ++good;
+    }
+    if (good >= kGoodPeers) return;
+    if (!has_answers_ && peers.size() >= kAccusers) return;
+    absl::c_stable_sort(
+        near, [this](int a, int b) { return !is_good_[a] && is_good_[b]; });
+    for (int peer : near) AddOther({CulpritKind::kPort, peer}, culprit);
+    if (near.empty()) AddOther({CulpritKind::kLeaf, LeafOf(port)}, culprit);
+  }
+
+  void ExplainLost() {
+    std::vector<int> lossy;
+    for (int at : bad_) {
+      if (usable_[at] && !is_explained_[at]) lossy.push_back(at);
+    }
+    const std::vector<Explanation> found =
+        ExplainLosses({hypotheses_, results_, lossy, usable_, hinted_});
+    for (const Explanation& each : found) AddCulprit(each);
   }
 
   // Several links between two leaves are one path that loses some flows.
   void MergeLinks() {
-    std::vector<Culprit>& all = diagnosis_.culprits;
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (all[i].id.kind != CulpritKind::kLink) continue;
-      const auto path_of = [this](const CulpritId& link) {
-        return std::minmax({LeafOf(link.a), LeafOf(link.b)});
-      };
-      const std::pair<int, int> path = path_of(all[i].id);
-      if (path.first == path.second) continue;
-      for (size_t k = all.size() - 1; k > i; --k) {
-        if (all[k].id.kind != CulpritKind::kLink) continue;
-        if (std::pair<int, int>(path_of(all[k].id)) != path) continue;
-        all[i].id = {CulpritKind::kPath, path.first, path.second};
-        all[i].is_lossy = true;
-        all[i].explained += all[k].explained;
-        all[i].agreeing += all[k].agreeing;
-        all.erase(all.begin() + k);
-        // Its id is no link any more, and the first link has set the path.
-        MergeLinksInto(path, i, k);
-        break;
+    std::map<std::pair<int, int>, size_t> first_on_path;
+    std::vector<Culprit> merged;
+    for (Culprit& culprit : diagnosis_.culprits) {
+      const CulpritId& id = culprit.id;
+      if (id.kind == CulpritKind::kLink && LeafOf(id.a) != LeafOf(id.b)) {
+        const std::pair<int, int> path =
+            std::minmax({LeafOf(id.a), LeafOf(id.b)});
+        const auto [entry, is_first] =
+            first_on_path.try_emplace(path, merged.size());
+        if (!is_first) {
+          Culprit& first = merged[entry->second];
+          first.id = {CulpritKind::kPath, path.first, path.second};
+          first.is_lossy = true;
+          first.or_else.clear();
+          first.explained += culprit.explained;
+          first.agreeing += culprit.agreeing;
+          continue;
+        }
       }
+      merged.push_back(std::move(culprit));
     }
-  }
-  void MergeLinksInto(const std::pair<int, int>& path, size_t into,
-                      size_t below) {
-    std::vector<Culprit>& all = diagnosis_.culprits;
-    for (size_t k = below; k-- > into + 1;) {
-      const CulpritId& id = all[k].id;
-      if (id.kind != CulpritKind::kLink) continue;
-      if (std::pair<int, int>(std::minmax({LeafOf(id.a), LeafOf(id.b)})) !=
-          path) {
-        continue;
-      }
-      all[into].explained += all[k].explained;
-      all[into].agreeing += all[k].agreeing;
-      all.erase(all.begin() + k);
-    }
-  }
-
-  void Rank() {
-    absl::c_stable_sort(diagnosis_.culprits,
-                        [](const Culprit& a, const Culprit& b) {
-                          if (a.IsDecided() != b.IsDecided())
-                            return a.IsDecided();
-                          return a.explained > b.explained;
-                        });
+    diagnosis_.culprits = std::move(merged);
   }
 
   void SayWhatIsLeft() {
-    std::vector<bool> is_named(fabric_.ports.size());
+    absl::flat_hash_set<int> named;
     for (const Culprit& culprit : diagnosis_.culprits) {
-      if (IsOfPort(culprit.id.kind)) is_named[culprit.id.a] = true;
+      if (IsOfPort(culprit.id.kind)) named.insert(culprit.id.a);
     }
     uint64_t least = std::numeric_limits<uint64_t>::max();
     for (int port : hypotheses_.index().ports()) {
-      if (packets_[port] == 0) {
-        ++diagnosis_.unprobed_ports;
-        continue;
+      ++(packets_[port] == 0 ? diagnosis_.unprobed_ports
+                             : diagnosis_.probed_ports);
+      if (packets_[port] > 0 && !named.contains(port)) {
+        least = std::min(least, packets_[port]);
       }
-      ++diagnosis_.probed_ports;
-      if (!is_named[port]) least = std::min(least, packets_[port]);
     }
     if (least != std::numeric_limits<uint64_t>::max()) {
       diagnosis_.least_packets = least;
       diagnosis_.unseen_loss = UnseenLoss(least);
     }
-    if (diagnosis_.failed + diagnosis_.lossy == 0) return;
-    for (size_t i = 0; i < results_.size(); ++i) {
-      if (!IsOurs(results_[i]) || is_explained_[i]) continue;
-      if (HasFailed(results_[i]) || IsLossy(results_[i])) {
-        diagnosis_.unexplained.push_back(i);
-      }
+    for (int at : bad_) {
+      if (!is_explained_[at]) diagnosis_.unexplained.push_back(at);
     }
   }
 
@@ -317,11 +237,11 @@ class Judgement {
   std::vector<int> hinted_;
   std::vector<bool> usable_;  // By result, like the next.
   std::vector<bool> is_explained_;
-  std::vector<uint64_t> packets_;  // By port.
-  std::vector<int> failed_;        // Indices of results, like the next two.
-  std::vector<int> lossy_;
-  std::vector<int> by_known_;
-  std::vector<int> answered_;  // By hypothesis.
+  std::vector<uint64_t> packets_;  // By port, like the next.
+  std::vector<bool> is_good_;      // A success has cleared it.
+  std::vector<int> bad_;           // Failed and lossy results, by index.
+  std::vector<int> failed_;        // Without those of known causes.
+  std::map<int, std::vector<int>> by_known_cause_;  // By port.
   bool has_answers_ = false;
   absl::flat_hash_set<int> reporters_;
   Diagnosis diagnosis_;
@@ -339,14 +259,14 @@ std::vector<Culprit> ConfirmedCulprits(const Diagnosis& first,
                                        const Diagnosis& second,
                                        absl::Duration apart) {
   std::vector<Culprit> confirmed;
-  if (apart < kAgainAfter) return confirmed;
+  if (apart < kAgainAfter || first.plane != second.plane) return confirmed;
   for (const Culprit& culprit : second.culprits) {
-    if (!culprit.IsDecided()) continue;
-    const bool was_there =
-        absl::c_any_of(first.culprits, [&](const Culprit& before) {
-          return before.id == culprit.id && before.plane == culprit.plane;
-        });
-    if (was_there) confirmed.push_back(culprit);
+    const auto was_there = [&](const Culprit& before) {
+      return before.id == culprit.id;
+    };
+    if (culprit.IsDecided() && absl::c_any_of(first.culprits, was_there)) {
+      confirmed.push_back(culprit);
+    }
   }
   return confirmed;
 }

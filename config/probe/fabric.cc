@@ -8,35 +8,22 @@
 namespace clusterd {
 
 absl::string_view WhyNotProbedName(WhyNotProbed why) {
-  switch (why) {
-    case WhyNotProbed::kPortDown:
-      return "port down";
-    case WhyNotProbed::kNoAddress:
-      return "no address";
-    case WhyNotProbed::kTlsDiffers:
-      return "TLS differs";
-    case WhyNotProbed::kInUse:
-      return "in use by a job";
-    case WhyNotProbed::kHostSilent:
-      return "host silent";
-    case WhyNotProbed::kAlone:
-      return "alone in its rail";
-    case WhyNotProbed::kInsideSuperPod:
-      return "inside one super pod";
-    case WhyNotProbed::kSameCard:
-      return "dies of one card";
-    case WhyNotProbed::kDirectOtherIndex:
-      return "direct cable to another device id";
-    case WhyNotProbed::kSameAddress:
-      return "same address at both ends";
-    case WhyNotProbed::kPingLimit:
-      return "limit of pings reached";
-    case WhyNotProbed::kFewWitnesses:
-      return "fewer than two good witnesses";
-    case WhyNotProbed::kWholeLeaf:
-      return "another port stands for its leaf";
-  }
-  return "unknown reason";
+  static constexpr absl::string_view kNames[] = {
+      "port down",
+      "no address",
+      "TLS differs",
+      "in use by a job",
+      "host silent",
+      "alone in its rail",
+      "inside one super pod",
+      "dies of one card",
+      "direct cable to another device id",
+      "same address at both ends",
+      "limit of pings reached",
+      "fewer than two good witnesses",
+      "another port stands for its leaf",
+  };
+  return kNames[static_cast<int>(why)];
 }
 
 bool IsKnownCause(WhyNotProbed why) { return why < WhyNotProbed::kAlone; }
@@ -48,6 +35,7 @@ ProbeFabric MakeHostFabric(std::vector<std::string> hosts,
   fabric.ports.resize(fabric.hosts.size());
   for (size_t i = 0; i < fabric.ports.size(); ++i) {
     fabric.ports[i].host = static_cast<int>(i);
+    fabric.ports[i].is_host = true;
     fabric.ports[i].address = addresses[i];
   }
   return fabric;
@@ -97,8 +85,7 @@ std::optional<WhyNotProbed> WhyPairNotProbed(const ProbeFabric& fabric, int a,
   return std::nullopt;
 }
 
-PlaneIndex::PlaneIndex(const ProbeFabric& fabric, ProbePlane plane,
-                       bool with_excluded)
+PlaneIndex::PlaneIndex(const ProbeFabric& fabric, ProbePlane plane)
     : domain_of_(fabric.ports.size(), kNoIndex) {
   const bool is_hccs = plane == ProbePlane::kHccs;
   if (is_hccs) {
@@ -117,7 +104,7 @@ PlaneIndex::PlaneIndex(const ProbeFabric& fabric, ProbePlane plane,
   for (size_t i = 0; i < fabric.ports.size(); ++i) {
     const ProbePort& port = fabric.ports[i];
     if (is_hccs && port.super_pod == kNoIndex) continue;
-    if (!with_excluded && WhyPortNotProbed(port, plane).has_value()) continue;
+    if (WhyPortNotProbed(port, plane).has_value()) continue;
     uint64_t leaf;
     if (is_hccs) {
       leaf = absl::c_lower_bound(pods_, port.super_pod) - pods_.begin();

@@ -59,8 +59,9 @@ absl::string_view WhyNotProbedName(WhyNotProbed why);
 bool IsKnownCause(WhyNotProbed why);
 
 struct ProbePort {
-  int host = 0;         // Index in ProbeFabric::hosts.
-  uint32_t device = 0;  // hccn_tool's id; meaningless in a fabric of hosts.
+  int host = 0;          // Index in ProbeFabric::hosts.
+  bool is_host = false;  // In a fabric of hosts, which has no devices.
+  uint32_t device = 0;   // hccn_tool's id.
   // Only ports of one rail are probed with each other. Mostly the device id; 0
   // in a fabric of hosts. At most 4095.
   int rail = 0;
@@ -111,9 +112,8 @@ class PlaneIndex {
     int size() const { return end - begin; }
   };
 
-  // Leaves out ports that may not be probed, unless `with_excluded`.
-  PlaneIndex(const ProbeFabric& fabric, ProbePlane plane,
-             bool with_excluded = false);
+  // Leaves out ports that may not be probed.
+  PlaneIndex(const ProbeFabric& fabric, ProbePlane plane);
 
   // By rail, then leaf.
   const std::vector<Domain>& domains() const { return domains_; }

@@ -53,6 +53,10 @@ inline bool IsLossy(const ProbeResult& result) {
   return result.lost > 0 && !HasFailed(result);
 }
 
+inline bool IsTrouble(const ProbeResult& result) {
+  return IsEvidence(result) && (HasFailed(result) || IsLossy(result));
+}
+
 // The share of packets, 0 to 1, that may be lost while `packets` answered ones
 // leave it unseen with that confidence: 0.221 for 12 at 0.95. 1 for none.
 // REQUIRES: 0 < confidence < 1.

@@ -64,7 +64,7 @@ class WitnessPlanner {
   void AskOtherWay() {
     std::vector<ProbePair> odd;
     for (const ProbeResult& result : results_) {
-      if (!IsOurs(result) || !(HasFailed(result) || IsLossy(result))) continue;
+      if (!IsOurs(result) || !IsTrouble(result)) continue;
       tried_.insert(OrderedPair(result.from, result.to));
       if (!reached_[result.from] || !reached_[result.to]) continue;
       ++odd_[result.from];
@@ -161,20 +161,6 @@ class WitnessPlanner {
   std::vector<int> turn_;                // The next witness, by domain.
 };
 
-std::vector<ProbePlane> PlanesWithTrouble(
-    absl::Span<const ProbeResult> results) {
-  std::vector<ProbePlane> planes;
-  for (const ProbeResult& result : results) {
-    if (!IsEvidence(result) || result.lost == 0) {
-      if (!IsEvidence(result) || !HasFailed(result)) continue;
-    }
-    if (!absl::c_linear_search(planes, result.plane)) {
-      planes.push_back(result.plane);
-    }
-  }
-  return planes;
-}
-
 }  // namespace
 
 ProbePlan PlanWitnesses(const ProbeFabric& fabric,
@@ -182,8 +168,13 @@ ProbePlan PlanWitnesses(const ProbeFabric& fabric,
                         const ProbeOptions& options) {
   ProbeSheet sheet(fabric, options.most_pings);
   for (const ProbeResult& result : results) sheet.AddLoad(result.from);
-  for (ProbePlane plane : PlanesWithTrouble(results)) {
-    WitnessPlanner(fabric, plane, results, &sheet).Plan();
+  for (ProbePlane plane :
+       {ProbePlane::kRoce, ProbePlane::kHccs, ProbePlane::kHost}) {
+    const bool has_trouble =
+        absl::c_any_of(results, [plane](const ProbeResult& result) {
+          return result.plane == plane && IsTrouble(result);
+        });
+    if (has_trouble) WitnessPlanner(fabric, plane, results, &sheet).Plan();
   }
   return std::move(sheet).Finish();
 }
@@ -195,8 +186,7 @@ ProbePlan PlanAgain(const ProbeFabric& fabric,
   for (const ProbeResult& result : results) sheet.AddLoad(result.from);
   absl::flat_hash_map<uint64_t, int> planes_of_pair;
   for (const ProbeResult& result : results) {
-    if (!IsEvidence(result) || !(HasFailed(result) || IsLossy(result)))
-      continue;
+    if (!IsTrouble(result)) continue;
     const int plane = 1 << static_cast<int>(result.plane);
     int& planes = planes_of_pair[OrderedPair(result.from, result.to)];
     if ((planes & plane) != 0) continue;
@@ -211,9 +201,7 @@ std::vector<ProbeResult> MergeAgain(absl::Span<const ProbeResult> first,
   std::vector<ProbeResult> merged;
   merged.reserve(first.size() + again.size());
   for (const ProbeResult& result : first) {
-    if (IsEvidence(result) && !HasFailed(result) && !IsLossy(result)) {
-      merged.push_back(result);
-    }
+    if (IsEvidence(result) && !IsTrouble(result)) merged.push_back(result);
   }
   merged.insert(merged.end(), again.begin(), again.end());
   return merged;
