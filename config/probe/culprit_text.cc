@@ -2,78 +2,65 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "config/probe/culprits.h"
 
 namespace clusterd {
 namespace {
 
-std::string PortName(const ProbeFabric& fabric, int port) {
-  const ProbePort& facts = fabric.ports[port];
-  const std::string& host = fabric.hosts[facts.host];
-  if (facts.is_host) return host;
-  return absl::StrCat(host, " device ", facts.device);
-}
+// By kind; $0 and $1 are its ports, host or leaves, and $2 is the rail.
+constexpr absl::string_view kNamePatterns[] = {
+    "$0",
+    "what $0 sends",
+    "what $0 receives",
+    "all devices of $0",
+    "$0",
+    "$0, rail $2",
+    "uplinks of $0",
+    "uplinks of $0, rail $2",
+    "path between $0 and $1",
+    "path from $0 to $1",
+    "path between $0 and $1, rail $2",
+    "rail $2",
+    "rail $2 between leaves",
+    "the whole network",
+    "link between $0 and $1",
+};
 
-std::string LeafName(const ProbeFabric& fabric, int leaf) {
-  if (leaf == kNoIndex) return "the unknown leaf";
-  const bool has_name = leaf < static_cast<int>(fabric.leaves.size());
-  return has_name ? absl::StrCat("leaf ", fabric.leaves[leaf])
-                  : absl::StrCat("super pod ", leaf);
+std::string PlaceName(const ProbeFabric& fabric, CulpritKind kind, int at) {
+  if (kind == CulpritKind::kHost) return at < 0 ? "" : fabric.hosts[at];
+  if (kind <= CulpritKind::kReceives || kind == CulpritKind::kLink) {
+    if (at == kNoIndex) return "";
+    const ProbePort& port = fabric.ports[at];
+    const std::string& host = fabric.hosts[port.host];
+    return port.is_host ? host : absl::StrCat(host, " device ", port.device);
+  }
+  if (at == kNoIndex) return "the unknown leaf";
+  const bool is_leaf = at < static_cast<int>(fabric.leaves.size());
+  return is_leaf ? absl::StrCat("leaf ", fabric.leaves[at])
+                 : absl::StrCat("super pod ", at);
 }
 
 }  // namespace
 
 std::string CulpritName(const ProbeFabric& fabric, const CulpritId& id) {
-  const std::string rail =
-      id.rail == kNoIndex ? "" : absl::StrCat(", rail ", id.rail);
-  switch (id.kind) {
-    case CulpritKind::kPort:
-      return PortName(fabric, id.a);
-    case CulpritKind::kSends:
-      return absl::StrCat("what ", PortName(fabric, id.a), " sends");
-    case CulpritKind::kReceives:
-      return absl::StrCat("what ", PortName(fabric, id.a), " receives");
-    case CulpritKind::kHost:
-      return absl::StrCat("all devices of ", fabric.hosts[id.a]);
-    case CulpritKind::kLeaf:
-    case CulpritKind::kLeafRail:
-      return absl::StrCat(LeafName(fabric, id.a), rail);
-    case CulpritKind::kUplinks:
-    case CulpritKind::kUplinksRail:
-      return absl::StrCat("uplinks of ", LeafName(fabric, id.a), rail);
-    case CulpritKind::kPath:
-    case CulpritKind::kPathRail:
-      return absl::StrCat("path between ", LeafName(fabric, id.a), " and ",
-                          LeafName(fabric, id.b), rail);
-    case CulpritKind::kPathOneWay:
-      return absl::StrCat("path from ", LeafName(fabric, id.a), " to ",
-                          LeafName(fabric, id.b));
-    case CulpritKind::kRail:
-      return absl::StrCat("rail ", id.rail);
-    case CulpritKind::kRailBetweenLeaves:
-      return absl::StrCat("rail ", id.rail, " between leaves");
-    case CulpritKind::kFabric:
-      return "the whole network";
-    case CulpritKind::kLink:
-      return absl::StrCat("link between ", PortName(fabric, id.a), " and ",
-                          PortName(fabric, id.b));
-  }
-  return "";
+  return absl::Substitute(kNamePatterns[static_cast<int>(id.kind)],
+                          PlaceName(fabric, id.kind, id.a),
+                          PlaceName(fabric, id.kind, id.b), id.rail);
 }
 
 std::string CulpritText(const ProbeFabric& fabric, const Culprit& culprit) {
-  std::string text = CulpritName(fabric, culprit.id);
+  std::string text = absl::StrCat(culprit.IsDecided() ? "" : "undecided: ",
+                                  CulpritName(fabric, culprit.id));
   for (const CulpritId& other : culprit.or_else) {
     absl::StrAppend(&text, " or ", CulpritName(fabric, other));
   }
-  if (!culprit.IsDecided()) text = absl::StrCat("undecided: ", text);
   if (culprit.known.has_value()) {
     absl::StrAppend(&text, ": ", WhyNotProbedName(*culprit.known));
   }
   absl::StrAppend(&text, ": ", culprit.agreeing, " of ", culprit.reporters,
                   " reporters agree");
-  if (culprit.is_lossy && culprit.loss < 1) {
+  if (culprit.loss < 1) {
     absl::StrAppendFormat(&text, ", loses %.0f %%", culprit.loss * 100);
   }
   return text;
@@ -81,20 +68,19 @@ std::string CulpritText(const ProbeFabric& fabric, const Culprit& culprit) {
 
 std::string DiagnosisText(const ProbeFabric& fabric,
                           const Diagnosis& diagnosis) {
-  std::string text = absl::StrJoin(
-      diagnosis.culprits, "\n", [&](std::string* out, const Culprit& culprit) {
-        out->append(CulpritText(fabric, culprit));
-      });
-  if (!diagnosis.unexplained.empty()) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n",
-                    "unexplained: ", diagnosis.unexplained.size(), " results");
-  }
   if (diagnosis.probed_ports == 0) return "unknown: nothing was probed";
-  if (!diagnosis.IsPass()) return text;
-  return absl::StrFormat(
-      "pass: loss under %.0f %% at 95 %% confidence, %d ports, %d not probed",
-      diagnosis.unseen_loss * 100, diagnosis.probed_ports,
-      diagnosis.unprobed_ports);
+  if (diagnosis.IsPass()) {
+    return absl::StrFormat(
+        "pass: loss under %.0f %% at 95 %% confidence, %d ports, %d not probed",
+        diagnosis.unseen_loss * 100, diagnosis.probed_ports,
+        diagnosis.unprobed_ports);
+  }
+  std::string text;
+  for (const Culprit& culprit : diagnosis.culprits) {
+    absl::StrAppend(&text, CulpritText(fabric, culprit), "\n");
+  }
+  absl::StrAppend(&text, diagnosis.unexplained.size(), " unexplained");
+  return text;
 }
 
 }  // namespace clusterd

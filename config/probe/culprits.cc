@@ -24,17 +24,15 @@ bool IsOfPort(CulpritKind kind) { return kind <= CulpritKind::kReceives; }
 class Judgement {
  public:
   Judgement(const ProbeFabric& fabric, ProbePlane plane,
-            absl::Span<const ProbeResult> results, absl::Span<const int> hinted)
+            absl::Span<const ProbeResult> results)
       : fabric_(fabric),
         plane_(plane),
         results_(results),
         hypotheses_(fabric, plane),
-        hinted_(hinted.begin(), hinted.end()),
         usable_(results.size()),
         is_explained_(results.size()),
         packets_(fabric.ports.size()),
         is_good_(fabric.ports.size()) {
-    absl::c_sort(hinted_);
     diagnosis_.plane = plane;
   }
 
@@ -137,7 +135,7 @@ class Judgement {
 
   void ExplainUnanswered() {
     const std::vector<Explanation> found =
-        ExplainFailures({hypotheses_, results_, failed_, usable_, hinted_});
+        ExplainFailures({hypotheses_, results_, failed_, usable_});
     for (const Explanation& each : found) {
       Culprit& culprit = AddCulprit(each);
       if (IsOfPort(culprit.id.kind)) RequireWitnesses(each.explains, &culprit);
@@ -178,7 +176,7 @@ class Judgement {
       if (usable_[at] && !is_explained_[at]) lossy.push_back(at);
     }
     const std::vector<Explanation> found =
-        ExplainLosses({hypotheses_, results_, lossy, usable_, hinted_});
+        ExplainLosses({hypotheses_, results_, lossy, usable_});
     for (const Explanation& each : found) AddCulprit(each);
   }
 
@@ -234,7 +232,6 @@ class Judgement {
   const ProbePlane plane_;
   const absl::Span<const ProbeResult> results_;
   Hypotheses hypotheses_;
-  std::vector<int> hinted_;
   std::vector<bool> usable_;  // By result, like the next.
   std::vector<bool> is_explained_;
   std::vector<uint64_t> packets_;  // By port, like the next.
@@ -250,9 +247,8 @@ class Judgement {
 }  // namespace
 
 Diagnosis Diagnose(const ProbeFabric& fabric, ProbePlane plane,
-                   absl::Span<const ProbeResult> results,
-                   absl::Span<const int> hinted) {
-  return Judgement(fabric, plane, results, hinted).Run();
+                   absl::Span<const ProbeResult> results) {
+  return Judgement(fabric, plane, results).Run();
 }
 
 std::vector<Culprit> ConfirmedCulprits(const Diagnosis& first,

@@ -113,14 +113,11 @@ struct Diagnosis {
   bool IsPass() const { return culprits.empty() && unexplained.empty(); }
 };
 
-// Judges the results of that plane; others are ignored. `hinted` are ports that
-// facts speak against (counters that rise, weak light): among equal
-// explanations theirs come first, and stay undecided. A caller with a job's own
-// logs must not exclude its ports as kInUse, which would explain them.
-// REQUIRES: indices in range.
+// Judges the results of that plane; others are ignored. Ports that are excluded
+// for a known cause, a fact, explain their failures. So a caller with a job's
+// own logs must not exclude its ports as kInUse. REQUIRES: indices in range.
 Diagnosis Diagnose(const ProbeFabric& fabric, ProbePlane plane,
-                   absl::Span<const ProbeResult> results,
-                   absl::Span<const int> hinted = {});
+                   absl::Span<const ProbeResult> results);
 
 // Stage 4: the decided culprits of `second` that `first` had too, decided or
 // not. Only these may fail or drain a host. None if `apart`, the time between

@@ -14,7 +14,6 @@ namespace clusterd {
 namespace {
 
 constexpr double kLeastCostOfMany = 1.5;
-constexpr double kHintedCost = 0.99;
 // As many probes make a path or an uplink; fewer may be links.
 constexpr size_t kLeastFailuresOfPath = 3;
 
@@ -172,9 +171,7 @@ class Cover {
         if (answered * 2 < covers.size()) continue;
       }
       if (kind <= CulpritKind::kReceives) {
-        const bool is_hinted = kind == CulpritKind::kPort &&
-                               absl::c_binary_search(input_.hinted, h);
-        cost_[h] = is_hinted ? kHintedCost : 1;
+        cost_[h] = 1;
         continue;
       }
       const int members = space_.MembersOf(h);
@@ -249,7 +246,7 @@ class Cover {
   bool IsRival(int hypothesis, int other) const {
     if (other == hypothesis || cost_[other] == 0) return false;
     if (AreKin(space_.IdOf(hypothesis), space_.IdOf(other))) return false;
-    if (!of_losses_) return cost_[other] <= cost_[hypothesis] / kHintedCost;
+    if (!of_losses_) return cost_[other] <= cost_[hypothesis];
     return OfferOf(other).worth >= OfferOf(hypothesis).worth - kRivalGain;
   }
 

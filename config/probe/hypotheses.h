@@ -131,7 +131,6 @@ struct Unexplained {
   absl::Span<const ProbeResult> results;
   const std::vector<int>& failures;  // Indices of what is to be explained.
   const std::vector<bool>& usable;   // By result: false, it says nothing.
-  const std::vector<int>& hinted;    // Ports, ascending.
 };
 
 // Explains results without any answer by the cheapest hypotheses that nothing
