@@ -72,35 +72,6 @@ void RunOnce(uint64_t seed, const std::vector<FaultKind>& kinds, Score* score) {
     score->right += absl::c_any_of(
         faults, [&](const Fault& fault) { return Names(culprit, fault); });
   }
-  if (getenv("WHY") != nullptr) {
-    bool ok =
-        faults.size() == diagnosis.culprits.size() &&
-        absl::c_all_of(faults, [&](const Fault& f) {
-          return absl::c_any_of(diagnosis.culprits, [&](const Culprit& c) {
-            return c.IsDecided() && Names(c, f);
-          });
-        });
-    if (!ok) {
-      printf(
-          "seed %d leaves %zu hosts %zu ports %zu failed %zu lossy %zu "
-          "unexplained %zu\n",
-          (int)seed, fabric.leaves.size(), fabric.hosts.size(),
-          fabric.ports.size(), diagnosis.failed, diagnosis.lossy,
-          diagnosis.unexplained.size());
-      for (const Fault& f : faults)
-        printf("  fault %s a%d b%d r%d loss %.2f\n", FaultName(f.kind), f.id.a,
-               f.id.b, f.id.rail, f.loss);
-      for (const Culprit& c : diagnosis.culprits)
-        printf(
-            "  culprit k%d a%d b%d r%d explained %zu lossy %d orelse %zu (k%d "
-            "a%d b%d r%d)\n",
-            (int)c.id.kind, c.id.a, c.id.b, c.id.rail, c.explained, c.is_lossy,
-            c.or_else.size(), c.or_else.empty() ? -1 : (int)c.or_else[0].kind,
-            c.or_else.empty() ? -1 : c.or_else[0].a,
-            c.or_else.empty() ? -1 : c.or_else[0].b,
-            c.or_else.empty() ? -1 : c.or_else[0].rail);
-    }
-  }
 }
 
 void Print(const char* what, const Score& score) {
