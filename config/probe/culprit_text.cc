@@ -71,15 +71,15 @@ std::string DiagnosisText(const ProbeFabric& fabric,
   if (diagnosis.probed_ports == 0) return "unknown: nothing was probed";
   if (diagnosis.IsPass()) {
     return absl::StrFormat(
-        "pass: loss under %.0f %% at 95 %% confidence, %d ports, %d not probed",
-        diagnosis.unseen_loss * 100, diagnosis.probed_ports,
-        diagnosis.unprobed_ports);
+        "pass: loss under %.0f %% at 95 %% confidence, %d ports",
+        diagnosis.unseen_loss * 100, diagnosis.probed_ports);
   }
   std::string text;
   for (const Culprit& culprit : diagnosis.culprits) {
     absl::StrAppend(&text, CulpritText(fabric, culprit), "\n");
   }
-  absl::StrAppend(&text, diagnosis.unexplained.size(), " unexplained");
+  absl::StrAppend(&text, diagnosis.unexplained.size(), " unexplained, ",
+                  diagnosis.unprobed_ports, " ports unknown");
   return text;
 }
 

@@ -103,14 +103,19 @@ struct Diagnosis {
   // are no pass.
   std::vector<size_t> unexplained;
   size_t probed_ports = 0;
-  size_t unprobed_ports = 0;  // Of the plane, without a result.
+  // Of the plane, not excluded and without a result: unknown.
+  size_t unprobed_ports = 0;
   // The fewest packets that passed a port that no culprit names, and the share
   // of loss that they could have missed with 95 % confidence. 0 and 1 where
   // there is no such port.
   uint64_t least_packets = 0;
   double unseen_loss = 1;
 
-  bool IsPass() const { return culprits.empty() && unexplained.empty(); }
+  // Every port that is not excluded was probed, and nothing was lost.
+  bool IsPass() const {
+    return culprits.empty() && unexplained.empty() && probed_ports > 0 &&
+           unprobed_ports == 0;
+  }
 };
 
 // Judges the results of that plane; others are ignored. Ports that are excluded
@@ -131,6 +136,7 @@ std::string CulpritName(const ProbeFabric& fabric, const CulpritId& id);
 // The same with its evidence, as above.
 std::string CulpritText(const ProbeFabric& fabric, const Culprit& culprit);
 // "pass: loss under 22 % at 95 % confidence, 9216 ports", or its culprits.
+// Without a result it is "unknown: …".
 std::string DiagnosisText(const ProbeFabric& fabric,
                           const Diagnosis& diagnosis);
 

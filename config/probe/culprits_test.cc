@@ -46,9 +46,17 @@ TEST(DiagnoseTest, APassSaysWhatItCouldHaveMissed) {
   EXPECT_TRUE(diagnosis.IsPass());
   EXPECT_EQ(diagnosis.least_packets, 12);
   EXPECT_NEAR(diagnosis.unseen_loss, 0.221, 0.001);
-  EXPECT_EQ(DiagnosisText(fabric, diagnosis),
-            absl::StrCat("pass: loss under 22 % at 95 % confidence, ",
-                         "16 ports, 0 not probed"));
+  EXPECT_EQ(
+      DiagnosisText(fabric, diagnosis),
+      absl::StrCat("pass: loss under 22 % at 95 % confidence, ", "16 ports"));
+}
+
+TEST(DiagnoseTest, APortWithoutAResultIsNoPass) {
+  const ProbeFabric fabric = MakeFabric({3, 1, 3});
+  const Diagnosis diagnosis =
+      Diagnose(fabric, ProbePlane::kRoce, {Answered(0, 1)});
+  EXPECT_EQ(diagnosis.unprobed_ports, 1);
+  EXPECT_FALSE(diagnosis.IsPass());
 }
 
 TEST(DiagnoseTest, NothingProbedIsNoLossBound) {

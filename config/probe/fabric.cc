@@ -75,7 +75,8 @@ std::optional<WhyNotProbed> WhyPairNotProbed(const ProbeFabric& fabric, int a,
   if (is_hccs) return std::nullopt;
   const bool is_direct =
       one.direct_peer != kNoIndex || other.direct_peer != kNoIndex;
-  if (is_direct && (one.direct_peer != b || one.device != other.device)) {
+  if (is_direct && (one.direct_peer != b || other.direct_peer != a ||
+                    one.device != other.device)) {
     return WhyNotProbed::kDirectOtherIndex;
   }
   if (!fabric.roce_inside_super_pods && one.super_pod != kNoIndex &&

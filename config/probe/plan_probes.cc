@@ -28,31 +28,24 @@ void AddCircle(absl::Span<const int> ports, ProbePlane plane,
   }
 }
 
-// Stage 2: `leaf_pairs` ports of one leaf to as many of another. `turn` moves
-// on through the leaf's ports, so that they take turns.
-void AddBetween(absl::Span<const int> from, absl::Span<const int> to,
-                int leaf_pairs, int* turn, ProbeSheet* sheet) {
-  const int pairs = std::min(leaf_pairs, static_cast<int>(from.size()));
-  for (int i = 0; i < pairs; ++i) {
-    const int at = (*turn)++;
-    sheet->Add(
-        {from[at % from.size()], to[at % to.size()], ProbePlane::kRoce, 2});
-  }
-}
+using Groups = std::vector<std::vector<int>>;
 
-using Groups = std::vector<absl::Span<const int>>;
-
+// Stage 1 under each leaf, and stage 2: `leaf_pairs` ports, which take turns,
+// of each leaf to the next two leaves.
 void AddLeaves(const Groups& leaves, int leaf_pairs, ProbeSheet* sheet) {
-  for (absl::Span<const int> leaf : leaves) {
-    AddCircle(leaf, ProbePlane::kRoce, sheet);
-  }
   const int count = static_cast<int>(leaves.size());
   for (int i = 0; i < count; ++i) {
+    const std::vector<int>& leaf = leaves[i];
+    AddCircle(leaf, ProbePlane::kRoce, sheet);
+    const int pairs = std::min(leaf_pairs, static_cast<int>(leaf.size()));
     int turn = i;
     for (int step : kCircleSteps) {
       if (step >= count) break;
-      AddBetween(leaves[i], leaves[(i + step) % count], leaf_pairs, &turn,
-                 sheet);
+      const std::vector<int>& next = leaves[(i + step) % count];
+      for (int end = turn + pairs; turn < end; ++turn) {
+        sheet->Add({leaf[turn % leaf.size()], next[turn % next.size()],
+                    ProbePlane::kRoce, 2});
+      }
     }
   }
 }
@@ -60,80 +53,62 @@ void AddLeaves(const Groups& leaves, int leaf_pairs, ProbeSheet* sheet) {
 // Each port of a super pod to two of the next: pods of a ring, over RoCE.
 void AddPods(const Groups& pods, ProbeSheet* sheet) {
   const size_t count = pods.size();
-  if (count < 2) return;
   for (size_t p = 0; p < count; ++p) {
-    const absl::Span<const int> next = pods[(p + 1) % count];
+    const std::vector<int>& next = pods[(p + 1) % count];
     // The last pod of two goes back to the first, to pairs not yet there.
     const size_t shift = p + 1 == count ? 1 : 0;
-    for (size_t step = 0; step < std::min<size_t>(2, next.size()); ++step) {
-      for (size_t i = 0; i < pods[p].size(); ++i) {
-        sheet->Add({pods[p][i], next[(i + step + shift) % next.size()],
-                    ProbePlane::kRoce, 1});
+    const size_t steps = std::min<size_t>(2, next.size());
+    for (size_t i = 0; i < pods[p].size(); ++i) {
+      const int port = pods[p][i];
+      if (count == 1) {
+        sheet->Skip(port, ProbePlane::kRoce, WhyNotProbed::kInsideSuperPod);
+        continue;
+      }
+      for (size_t step = 0; step < steps; ++step) {
+        const int peer = next[(i + step + shift) % next.size()];
+        sheet->Add({port, peer, ProbePlane::kRoce, 1});
       }
     }
   }
 }
 
-// A cable between two ports without a switch: once in each direction.
-void AddDirect(const ProbeFabric& fabric, absl::Span<const int> ports,
-               const PlaneIndex& index, ProbeSheet* sheet) {
-  for (int port : ports) {
-    const int peer = fabric.ports[port].direct_peer;
-    if (index.DomainOf(peer) == kNoIndex) continue;  // Skipped, with its cause.
-    sheet->Add({port, peer, ProbePlane::kRoce, 1});
-  }
-}
-
-// The RoCE ports of one rail, by how they are cabled.
-struct Rail {
-  std::vector<int> direct;
-  std::vector<std::vector<int>> leaves;
-  std::map<int, std::vector<int>> pods;
-};
-
-Groups GroupsOf(const std::vector<std::vector<int>>& lists) {
-  Groups groups;
-  for (const std::vector<int>& list : lists) {
-    if (!list.empty()) groups.push_back(list);
-  }
-  return groups;
-}
-
 void PlanRail(const ProbeFabric& fabric, const PlaneIndex& index,
-              const Rail& rail, int leaf_pairs, ProbeSheet* sheet) {
-  AddDirect(fabric, rail.direct, index, sheet);
-  AddLeaves(GroupsOf(rail.leaves), leaf_pairs, sheet);
-  Groups pods;
-  for (const auto& [pod, ports] : rail.pods) pods.push_back(ports);
-  AddPods(pods, sheet);
-  if (pods.size() != 1) return;
-  for (int port : pods[0]) {
-    sheet->Skip(port, ProbePlane::kRoce, WhyNotProbed::kInsideSuperPod);
+              absl::Span<const PlaneIndex::Domain> domains, int leaf_pairs,
+              ProbeSheet* sheet) {
+  Groups leaves;
+  std::map<int, std::vector<int>> pods;
+  for (const PlaneIndex::Domain& domain : domains) {
+    std::vector<int> leaf;
+    leaf.reserve(domain.size());
+    for (int port : index.PortsOf(domain)) {
+      const ProbePort& facts = fabric.ports[port];
+      if (facts.direct_peer != kNoIndex) {
+        // An excluded peer is noted with its own cause.
+        if (index.DomainOf(facts.direct_peer) == kNoIndex) continue;
+        sheet->Add({port, facts.direct_peer, ProbePlane::kRoce, 1});
+      } else if (facts.super_pod != kNoIndex &&
+                 !fabric.roce_inside_super_pods) {
+        pods[facts.super_pod].push_back(port);
+      } else {
+        leaf.push_back(port);
+      }
+    }
+    if (!leaf.empty()) leaves.push_back(std::move(leaf));
   }
+  AddLeaves(leaves, leaf_pairs, sheet);
+  Groups rings;
+  for (auto& [pod, ports] : pods) rings.push_back(std::move(ports));
+  AddPods(rings, sheet);
 }
 
 void PlanRoce(const ProbeFabric& fabric, const PlaneIndex& index,
               int leaf_pairs, ProbeSheet* sheet) {
-  const std::vector<PlaneIndex::Domain>& domains = index.domains();
-  for (size_t d = 0; d < domains.size();) {
-    Rail rail;
-    const int number = domains[d].rail;
-    for (; d < domains.size() && domains[d].rail == number; ++d) {
-      std::vector<int>& leaf = rail.leaves.emplace_back();
-      leaf.reserve(domains[d].size());
-      for (int port : index.PortsOf(domains[d])) {
-        const ProbePort& facts = fabric.ports[port];
-        if (facts.direct_peer != kNoIndex) {
-          rail.direct.push_back(port);
-        } else if (facts.super_pod != kNoIndex &&
-                   !fabric.roce_inside_super_pods) {
-          rail.pods[facts.super_pod].push_back(port);
-        } else {
-          leaf.push_back(port);
-        }
-      }
-    }
-    PlanRail(fabric, index, rail, leaf_pairs, sheet);
+  const absl::Span<const PlaneIndex::Domain> domains = index.domains();
+  for (size_t begin = 0, end = 0; begin < domains.size(); begin = end) {
+    const int rail = domains[begin].rail;
+    while (end < domains.size() && domains[end].rail == rail) ++end;
+    PlanRail(fabric, index, domains.subspan(begin, end - begin), leaf_pairs,
+             sheet);
   }
 }
 

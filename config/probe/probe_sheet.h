@@ -16,8 +16,7 @@ class ProbeSheet {
   ProbeSheet(const ProbeFabric& fabric, int most_pings);
 
   // Counts what a port has sent already.
-  void AddLoad(int from, int probes = 1) { load_[from] += probes; }
-  int Load(int port) const { return load_[port]; }
+  void AddLoad(int from) { ++load_[from]; }
 
   // False: the pair is refused, and noted with why.
   bool Add(const ProbePair& pair);

@@ -96,16 +96,16 @@ class WitnessPlanner {
     int asked = 0;
     for (int i = 0; i < tries && asked < count; ++i) {
       const int witness = good[turn_[domain]++ % good.size()];
-      if (witness == suspect || !MayAsk(witness, suspect)) continue;
-      if (!Ask(witness, suspect)) continue;
+      // Without a note of each pair that is not possible: others are.
+      if (witness == suspect ||
+          WhyPairNotProbed(fabric_, witness, suspect, plane_).has_value() ||
+          !Ask(witness, suspect)) {
+        continue;
+      }
       if (both_ways) Ask(suspect, witness);
       ++asked;
     }
     return asked;
-  }
-  // Without a note of each pair that is not possible: others are.
-  bool MayAsk(int witness, int suspect) const {
-    return !WhyPairNotProbed(fabric_, witness, suspect, plane_).has_value();
   }
 
   // Asks one port in each of up to `count` other leaves of the rail.
@@ -132,10 +132,11 @@ class WitnessPlanner {
       const bool is_odd = reached_[port] && odd_[port] >= kOddProbes;
       if (!IsSuspect(port) && !is_odd) continue;
       if (is_whole) {
-        if (!has_delegate)
-          AskFar(port, kWitnesses, false);
-        else
+        if (has_delegate) {
           sheet_->Skip(port, plane_, WhyNotProbed::kWholeLeaf);
+        } else {
+          AskFar(port, kWitnesses, false);
+        }
         has_delegate = true;
         continue;
       }

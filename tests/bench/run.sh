@@ -11,6 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 benches=(
   "judge:judge_bench"
   "observe:observe_bench"
+  "probe:probe_bench"
   "history:history_bench"
   "html:html_bench"
   "html:open_bench"
