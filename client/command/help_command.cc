@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
+#include "config/codes/error_code.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/error_codes.h"
 #include "config/values/hostlist.h"
@@ -58,22 +59,38 @@ void ExplainRule(const Rule& rule, Page& page) {
   }
 }
 
-// Prints the code, and the rules whose failures cause it. False: unknown.
+// What the code says, in a sentence.
+std::string WhatCodeSays(const std::string& meaning, bool has_rules) {
+  const char* const what = has_rules         ? meaning.empty()
+                                                   ? "explain-code-rules"
+                                                   : "explain-code-meaning-rules"
+                           : meaning.empty() ? "explain-code"
+                                             : "explain-code-meaning";
+  return Say(what, meaning);
+}
+
+// Prints the row of a code, and the rules whose failures cause it. False:
+// unknown.
 bool ExplainErrorCode(const std::string& code, Page& page) {
-  const auto rows =
+  const auto rules =
       Each<Row>(RulesOfErrorCode(code),
                 [&page](const Rule* rule) { return RowOf(*rule, page); });
+  const ErrorCode* const row = FindErrorCode(code);
+  if (rules.empty() && row == nullptr) return false;
   const std::string meaning = ErrorCodeMeaning(code);
-  if (rows.empty() && meaning.empty()) return false;
-  page.out() << page.Strong(code) << "\n";
-  const char* const what =
-      rows.empty() ? meaning.empty() ? "explain-code" : "explain-code-meaning"
-      : meaning.empty() ? "explain-code-rules"
-                        : "explain-code-meaning-rules";
-  page.Wrapped(Key("explain-what"), Say(what, meaning));
-  if (rows.empty()) return true;
-  page.PrintTable(rows, {/*indent=*/12});
-  page.Wrapped(Key("explain-fix"), Say("explain-code-fix"));
+  page.out() << page.Strong(row == nullptr ? code : std::string(row->name))
+             << "\n";
+  page.Wrapped(Key("explain-what"),
+               page.Safe(row != nullptr && row->is_title
+                             ? meaning
+                             : WhatCodeSays(meaning, !rules.empty())));
+  if (!rules.empty()) page.PrintTable(rules, {/*indent=*/12});
+  const std::string fix = JoinParts(
+      "\n", {ErrorCodeFix(code), rules.empty() ? "" : Say("explain-code-fix")});
+  if (!fix.empty()) page.Wrapped(Key("explain-fix"), page.SafeLines(fix));
+  if (row != nullptr && !row->source.empty()) {
+    page.Wrapped(Key("explain-source"), page.Safe(row->source));
+  }
   return true;
 }
 
@@ -90,8 +107,10 @@ class ExplainCommand final : public Command {
 
  private:
   int Work() override {
-    // Codes of HCCL and the driver: "EI0009", "EJ0003", "-8020", "507899".
-    static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4}|-\d{4}|\d{6})"};
+    // Codes of HCCL, the driver and the vendor's catalogue: "EI0009", "-8020",
+    // "507899", "0x80E18402".
+    static const LazyRE2 kErrorCode = {
+        R"([A-Z]{2}\d{4}|E\d{5}|ERR\d{5}|-\d{4}|\d{6}|0X[\dA-F]{8})"};
     const Style style = OutStyle(ColorMode::kAuto);
     Page page(style, session().out);
     const Rule* rule = FindRule(name_);
@@ -100,12 +119,14 @@ class ExplainCommand final : public Command {
       ListRules(page);
     } else if (rule != nullptr) {
       ExplainRule(*rule, page);
-    } else if (!HasForm(code, *kErrorCode)) {
+    } else if (ExplainErrorCode(code, page)) {
+      return kExitPass;
+    } else if (HasForm(code, *kErrorCode)) {
+      AddMistake("msg-error-code-not-known", code);
+    } else {
       const FindingValue meant = DidYouMeanWords(name_, RuleNames());
       AddMistake("msg-rule-not-known", name_,
                  meant.words().empty() ? Worded("ctl-explain-lists") : meant);
-    } else if (!ExplainErrorCode(code, page)) {
-      AddMistake("msg-error-code-not-known", code);
     }
     return mistakes_.empty() ? static_cast<int>(kExitPass) : RejectUsage();
   }

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/codes/error_code.h"
 #include "config/rules/error_codes.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
@@ -45,6 +46,7 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   for (const std::string& detail : code.details()) {
     page.Wrapped(Head("logs-ends"), page.Safe(detail));
   }
+  if (!code.fix().empty()) page.Wrapped(Head("logs-fix"), code.fix());
   if (code.rules().empty() && code.meaning().empty()) return;
   page.Wrapped(Head("logs-rules"),
                Say("logs-explain",
@@ -79,62 +81,150 @@ constexpr int kMaxRanks = 8;
 class Ends {
  public:
   Ends(const ClusterSpec& spec, const LogsAnswer& answer) {
-    std::set<std::string> asked;
-    for (const LogsOfHost& host : answer.hosts()) asked.insert(host.host());
+    for (const LogsOfHost& host : answer.hosts()) {
+      hosts_[host.host()] = &host;
+    }
     for (const ServerSpec& server : spec.servers()) {
-      names_[server.address()] = server.host();
+      names_[server.address()] = {server.host(), server.host()};
       for (const DeviceSpec& device : server.devices()) {
-        std::string& name = names_[device.address()];
-        name = Say("logs-device", server.host(), device.id());
-        if (asked.count(server.host()) > 0) by_rank_.push_back(name);
+        Place& place = names_[device.address()];
+        place = {server.host(), Say("logs-device", server.host(), device.id())};
+        if (hosts_.count(server.host()) > 0) by_spec_.push_back(place);
+      }
+    }
+    for (const LogsOfHost& host : answer.hosts()) {
+      for (const LogHit& hit : host.logs().hits()) {
+        for (const LogDetail& detail : hit.details()) {
+          LearnRanks(host.host(), detail);
+        }
       }
     }
   }
 
-  std::string Text(const LogDetail& detail) const {
+  // Adds what `detail` says: the ends, and of missing ranks how the logs of
+  // their hosts end.
+  void AddTo(const LogDetail& detail, LogCode* code) const {
     if (detail.kind() == LogDetail::LINK) {
-      return Say("logs-waited", End(detail.here(), detail.here_rank()),
-                 End(detail.there(), detail.there_rank()), detail.status(),
-                 SayPart("logs-tls", detail.tls()));
+      Add(Say("logs-waited", End(detail.here(), detail.here_rank()),
+              End(detail.there(), detail.there_rank()), detail.status(),
+              SayPart("logs-tls", detail.tls())),
+          code);
+    } else if (detail.kind() == LogDetail::SAME_DEVICE) {
+      Add(Say("logs-same-device", Named(detail.here())), code);
+    } else if (detail.kind() == LogDetail::MISSING_RANKS) {
+      AddMissing(detail, code);
     }
-    if (detail.kind() == LogDetail::SAME_DEVICE) {
-      return Say("logs-same-device", Named(detail.here()));
-    }
-    std::vector<std::string> ranks;
-    for (const uint32_t rank : detail.ranks()) {
-      ranks.push_back(rank < by_rank_.size()
-                          ? Say("logs-place", rank, by_rank_[rank])
-                          : absl::StrCat(rank));
-    }
-    if (ranks.empty()) return "";
-    return Say(by_rank_.empty() ? "logs-missing-ranks" : "logs-ranks-by-spec",
-               FirstOf(ranks, kMaxRanks));
   }
 
  private:
+  struct Place {
+    std::string host;
+    std::string text;  // Empty: not known.
+  };
+  using Places = std::map<uint32_t, Place>;
+
+  static void Add(std::string text, LogCode* code) {
+    if (code->details_size() < static_cast<int>(kMaxDetails) && !text.empty() &&
+        !absl::c_linear_search(code->details(), text)) {
+      code->add_details(std::move(text));
+    }
+  }
+
+  // A rank that has two places counts in two groups: neither is certain.
+  static void Learn(uint32_t rank, Place place, Places* places) {
+    const auto [known, is_new] = places->emplace(rank, place);
+    if (!is_new && known->second.text != place.text) known->second = {};
+  }
+
+  void LearnRanks(const std::string& host, const LogDetail& detail) {
+    if (detail.kind() == LogDetail::OWN_RANK) {
+      Learn(detail.here_rank(),
+            {host, Say("logs-job-device", host, detail.device())}, &own_);
+    } else if (detail.kind() == LogDetail::LINK) {
+      LearnEnd(detail.here_rank(), detail.here());
+      LearnEnd(detail.there_rank(), detail.there());
+    }
+  }
+
+  // An address of a host does not say which device has the rank.
+  void LearnEnd(uint32_t rank, const std::string& address) {
+    const auto known = names_.find(address);
+    if (known == names_.end()) return Learn(rank, {"", address}, &linked_);
+    if (known->second.text != known->second.host) {
+      Learn(rank, known->second, &linked_);
+    }
+  }
+
+  // `by_order` is set if only the order of cluster.yaml says so.
+  Place PlaceOf(uint32_t rank, bool* by_order) const {
+    for (const Places* places : {&own_, &linked_}) {
+      const auto known = places->find(rank);
+      if (known != places->end() && !known->second.text.empty()) {
+        return known->second;
+      }
+    }
+    if (rank >= by_spec_.size()) return {};
+    *by_order = true;
+    return by_spec_[rank];
+  }
+
+  void AddMissing(const LogDetail& detail, LogCode* code) const {
+    std::vector<std::string> ranks;
+    std::set<std::string> hosts;
+    bool by_order = false;
+    for (const uint32_t rank : detail.ranks()) {
+      const Place place = PlaceOf(rank, &by_order);
+      if (!place.host.empty()) hosts.insert(place.host);
+      ranks.push_back(place.text.empty() ? absl::StrCat(rank)
+                                         : Say("logs-place", rank, place.text));
+    }
+    if (ranks.empty()) return;
+    Add(Say(by_order ? "logs-ranks-by-spec" : "logs-missing-ranks",
+            FirstOf(ranks, kMaxRanks)),
+        code);
+    for (const std::string& host : hosts) Add(EndOfLog(host), code);
+  }
+
+  // How the newest log of that host ends; empty: not known.
+  std::string EndOfLog(const std::string& host) const {
+    const auto known = hosts_.find(host);
+    if (known == hosts_.end() || !known->second->error().empty() ||
+        known->second->logs().has_missing()) {
+      return "";
+    }
+    const auto& files = known->second->logs().files();
+    if (files.empty()) return Say("logs-own-none", host);
+    const LogFile& newest =
+        *absl::c_max_element(files, [](const LogFile& a, const LogFile& b) {
+          return a.changed_at_ms() < b.changed_at_ms();
+        });
+    if (newest.last_line().empty()) return "";
+    return Say("logs-own-end", host, PrintableText(newest.path()),
+               PrintableText(newest.last_line()));
+  }
+
   std::string Named(const std::string& address) const {
     const auto known = names_.find(address);
     return known == names_.end() || address.empty()
                ? address
-               : Say("logs-place", known->second, address);
+               : Say("logs-place", known->second.text, address);
   }
   std::string End(const std::string& address, uint32_t rank) const {
     return Say("logs-end", rank, Named(address));
   }
 
-  std::map<std::string, std::string> names_;
-  std::vector<std::string> by_rank_;
+  std::map<std::string, const LogsOfHost*> hosts_;  // Those that were asked.
+  std::map<std::string, Place> names_;              // By address.
+  std::vector<Place> by_spec_;                      // By rank.
+  Places own_;     // As the rank's own process wrote.
+  Places linked_;  // As rows of LINK_ERROR_INFO have it.
 };
 
 void AddDetails(const LogHit& hit, const Ends& ends, std::set<std::string>* tls,
                 LogCode* code) {
   for (const LogDetail& detail : hit.details()) {
     if (!detail.tls().empty()) tls->insert(detail.tls());
-    std::string text = ends.Text(detail);
-    if (code->details_size() < static_cast<int>(kMaxDetails) && !text.empty() &&
-        !absl::c_linear_search(code->details(), text)) {
-      code->add_details(std::move(text));
-    }
+    ends.AddTo(detail, code);
   }
 }
 
@@ -150,13 +240,15 @@ bool AreNone(const LogsAnswer& answer) {
 
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
   // A host may send any text as a code.
-  static const LazyRE2 kCode = {R"(E[A-Z]\d{4})"};
+  static const LazyRE2 kCode = {R"(E[A-Z1-9]\d{4}|ERR\d{5}|[125]07\d{3})"};
   const Ends ends(spec, *answer);
   std::map<std::string, std::set<std::string>> tls;
   std::map<std::string, LogCode> codes;
   for (const LogsOfHost& host : answer->hosts()) {
     for (const LogHit& hit : host.logs().hits()) {
-      if (!HasForm(hit.code(), *kCode) && FindRule(hit.code()) == nullptr) {
+      if (!HasForm(hit.code(), *kCode) &&
+          FindErrorCode(hit.code()) == nullptr &&
+          FindRule(hit.code()) == nullptr) {
         continue;
       }
       LogCode& code = codes[hit.code()];
@@ -171,6 +263,7 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
   answer->clear_codes();
   for (auto& [name, code] : codes) {
     code.set_meaning(ErrorCodeMeaning(name));
+    code.set_fix(ErrorCodeFix(name));
     if (tls[name].size() > 1) code.add_details(Say("logs-tls-differs"));
     for (const Rule* rule : RulesOfErrorCode(name)) {
       code.add_rules(std::string(rule->name));

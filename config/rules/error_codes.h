@@ -10,13 +10,14 @@
 
 namespace clusterd {
 
-// The meaning of HCCL's code, "EI0006", in one sentence; the same for the name
-// of a rule that logs lead to. Empty: not known. The rows are those of
-// config/words/texts/codes.textproto; releases have renumbered some codes.
+// The meaning of a code of config/codes in one sentence, and what to do. For an
+// entry that only the vendor's catalogue explains, its title there and nothing.
+// Empty: not known. Releases have renumbered some codes of HCCL.
 std::string ErrorCodeMeaning(absl::string_view code);
+std::string ErrorCodeFix(absl::string_view code);
 
-// The rules whose failure leads to the code, as their rows say, and the rule of
-// that name; in the catalogue's order.
+// The rules whose failure leads to the code, and the rule of that name; in the
+// catalogue's order.
 std::vector<const Rule*> RulesOfErrorCode(absl::string_view code);
 
 }  // namespace clusterd

@@ -1,6 +1,7 @@
 #include "config/rules/texts/rule_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -286,6 +287,18 @@ std::string DifferenceOf(const Message& row, const Message& translation) {
   return "";
 }
 
+std::string MistakeInCode(const RowCode& code) {
+  if (absl::StrContains(absl::StrCat(code.meaning(), code.fix(), code.source()),
+                        "{")) {
+    return "no such phrase after a {";
+  }
+  const bool is_explained =
+      code.has_meaning() && code.has_fix() && code.has_source();
+  return is_explained == code.has_title() ? "either a title, or meaning, fix "
+                                            "and source"
+                                          : "";
+}
+
 bool IsMessage(const RowWords& words) {
   return absl::StartsWith(words.name(), "msg-");
 }
@@ -329,7 +342,7 @@ std::string Merge(RepeatedPtrField<Row>* translations,
       mistake = Merge(translation.mutable_finding(), row.mutable_finding());
       if (mistake.empty())
         mistake = DifferenceOf(row.text(), translation.text());
-    } else {
+    } else if constexpr (!std::is_same_v<Row, RowCode>) {
       mistake = NumberRow(row.value(), &translation);
     }
     if (mistake.empty()) mistake = DifferenceOf(row, translation);
@@ -353,7 +366,8 @@ absl::Status AddChinese(const RowFile& file, Phrases* phrases,
     for (const std::string& mistake :
          {Merge(chinese.mutable_rule(), rows.mutable_rule()),
           Merge(chinese.mutable_finding(), rows.mutable_finding()),
-          Merge(chinese.mutable_words(), rows.mutable_words())}) {
+          Merge(chinese.mutable_words(), rows.mutable_words()),
+          Merge(chinese.mutable_code(), rows.mutable_code())}) {
       if (!mistake.empty()) return Mistake(file, " " + mistake);
     }
     return absl::OkStatus();
@@ -381,8 +395,40 @@ absl::Status AddEnglish(const RowFile& file, Phrases* phrases,
     return Mistake(file,
                    absl::StrCat(" words \"", words.name(), "\": ", mistake));
   }
+  for (const RowCode& code : rows.code()) {
+    const std::string mistake = MistakeInCode(code);
+    if (mistake.empty()) continue;
+    return Mistake(file,
+                   absl::StrCat(" code \"", code.name(), "\": ", mistake));
+  }
   categories->push_back({Stem(file.path), std::move(rows)});
   return absl::OkStatus();
+}
+
+// Adds to each code the rules that name it, in the order of the rules.
+void AddRulesToCodes(std::vector<RuleCategory>* categories) {
+  std::map<std::string, std::vector<std::string>> named;
+  std::vector<std::string> order;
+  for (const RuleCategory& category : *categories) {
+    for (const RuleRow& rule : category.rows.rule()) {
+      order.push_back(rule.name());
+      for (const std::string& code : rule.code()) {
+        named[code].push_back(rule.name());
+      }
+    }
+  }
+  for (RuleCategory& category : *categories) {
+    for (RowCode& code : *category.rows.mutable_code()) {
+      std::set<std::string> rules(code.rule().begin(), code.rule().end());
+      rules.insert(named[code.name()].begin(), named[code.name()].end());
+      code.clear_rule();
+      for (const std::string& rule : order) {
+        if (rules.erase(rule) > 0) code.add_rule(rule);
+      }
+      // No rule has such a name: a test of the table finds it.
+      for (const std::string& rule : rules) code.add_rule(rule);
+    }
+  }
 }
 
 }  // namespace
@@ -408,12 +454,18 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
       return absl::InvalidArgumentError(
           absl::StrCat("words \"", words.name(), "\" have two rows"));
     }
+    for (const RowCode& code : category.rows.code()) {
+      if (names.insert(absl::StrCat("code ", code.name())).second) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("code \"", code.name(), "\" has two rows"));
+    }
   }
   for (const auto& [name, words] : english) {
     if (absl::StrContains(all_texts, name)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("phrase ", name, " is used by no rule"));
   }
+  AddRulesToCodes(&categories);
   return categories;
 }
 

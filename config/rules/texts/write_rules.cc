@@ -1,5 +1,5 @@
 // Writes the build's outputs from the rows of all rules to stdout:
-//   write_rules rule|word|page|messages FILE...
+//   write_rules rule|word|code|page|messages|codes FILE...
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -21,7 +21,9 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   std::cout << (what == "page"       ? clusterd::RulePage(*categories)
                 : what == "messages" ? clusterd::MessagePage(*categories)
+                : what == "codes"    ? clusterd::CodePage(*categories)
                 : what == "word"     ? clusterd::WordTable(*categories)
+                : what == "code"     ? clusterd::CodeTable(*categories)
                                      : clusterd::RuleTable(*categories));
   return 0;
 }

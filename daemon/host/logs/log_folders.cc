@@ -31,6 +31,9 @@ constexpr absl::Duration kEnvironTime = absl::Seconds(1);
 constexpr absl::string_view kJobVariables[] = {"SLURM_JOB_ID", "SLURM_JOBID",
                                                "PBS_JOBID", "LSB_JOBID"};
 
+// sbatch(1) writes a job's output to slurm-%j.out there, unless told otherwise.
+constexpr char kSubmitFolder[] = "SLURM_SUBMIT_DIR";
+
 struct Process {
   uint32_t pid = 0;
   uint32_t uid = 0;
@@ -148,8 +151,8 @@ class FolderSearch {
   // None if the process has ended, or is not the requested user's.
   std::optional<Process> ReadProcess(uint32_t pid) const {
     static const LazyRE2 kIds = {R"((?s).*\nUid:\t(\d+)\t.*\nGid:\t(\d+)\t.*)"};
-    static constexpr absl::string_view kKept[] = {"ASCEND_PROCESS_LOG_PATH",
-                                                  "ASCEND_WORK_PATH", "HOME"};
+    static constexpr absl::string_view kKept[] = {
+        "ASCEND_PROCESS_LOG_PATH", "ASCEND_WORK_PATH", "HOME", kSubmitFolder};
     Process process;
     process.pid = pid;
     if (!HasForm(files_.ReadTrimmed(absl::StrCat("/proc/", pid, "/status"))
@@ -196,6 +199,12 @@ class FolderSearch {
     if (!absl::StartsWith(folder.path, "/") ||
         folder.path.size() > kMaxPathBytes) {
       return Note("log-not-absolute", folder.from, QuotedText(folder.path));
+    }
+    const auto outputs = process.variables.find(kSubmitFolder);
+    if (outputs != process.variables.end() &&
+        absl::StartsWith(outputs->second, "/") &&
+        outputs->second.size() <= kMaxPathBytes) {
+      folder.outputs = outputs->second;
     }
     const std::string proc = absl::StrCat("/proc/", process.pid);
     const auto theirs = files_.ReadLink(proc + "/ns/mnt");
@@ -261,7 +270,7 @@ class FolderSearch {
 
   void AddOwnFolder(const RunAs& user) {
     Add({user, user.home + "/ascend/log", "", "",
-         absl::StrCat("home of ", user.name)});
+         absl::StrCat("home of ", user.name), user.home});
   }
 
   // Only the names in /home are read directly; the rest is read as its user.

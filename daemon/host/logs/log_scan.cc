@@ -1,93 +1,101 @@
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/codes/error_code.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/logs/read_logs.h"
+#include "re2/re2.h"
+#include "re2/set.h"
 
 namespace clusterd {
 namespace {
 
-// Error texts of HCCL, the driver and related programs, with the code in the
-// job's own output. Texts without a code have the name of a rule.
-constexpr absl::string_view kHostPort = "EI0019";
+// Codes as logs write them: those of CANN and torch_npu, results of the
+// runtime, and events of NPUs.
+constexpr char kCodeForm[] =
+    R"(\b(E[A-Z]\d{4}|ERR\d{5})\b|\b(E[1-9]\d{4})[:)])"
+    R"(|(?:[Ee]rror code|[Ee]rr_?[Cc]ode|retCode|ret)(?: is|:|=)? ?\[?([125]07\d{3})\b)"
+    R"(|[Ee]vent[ _]id[=:] {0,2}\[?(0x[\da-fA-F]{8})\b)";
 
-struct KnownText {
-  const char* form;
-  absl::string_view code;
-};
-constexpr KnownText kKnownTexts[] = {
-    // Matches codes themselves: "EI0006", "EJ0003" (HCOMM error_code.cc; other
-    // components of CANN number theirs alike).
-    {R"(\bE[A-Z]\d{4}\b)", ""},
-    // HCCL docs, fault_diagnosis/cluster_info_nego.md.
-    {"topo exchange (?:server|agent) get socket timeout", "EI0015"},
-    {R"(Failed to connect agent\[|connected rankinfo\[LINE)", "EI0015"},
-    {"need connect rankNum is", "EI0015"},
-    // vllm-ascend issue 405: "port[60000], return[11]".
-    {"host nic listen start failed", "EJ0003"},
-    // HCCL 8 writes "is been using". See IsOfNpu.
-    {"port is be(?:en|ing) us(?:ed|ing)", kHostPort},
-    // hiascend.com case 9514. HCCL's advice for every link failure also names
-    // the TLS switch, and is not a finding (vllm-ascend issue 1815).
-    {"possible cause is that the TLS switch is inconsistent", "EI0016"},
-    // HCOMM: "the IP address(%s) in the ranktable is inconsistent with …".
-    {"in the ranktable is inconsistent with the IP", "EI0014"},
-    {"'device_ip' is not set correctly", "EI0014"},
-    {R"(\[device_ip\]:\[[^\]\n]{0,64}\] is already exist)", "EI0014"},
-    // vllm-ascend issue 9447; a row of LINK_ERROR_INFO.
-    {"wait socket establish timeout", "EI0006"},
-    {R"(\| *[\da-fA-F.:]+\(\d+\) *\|)", "EI0006"},
-    // hixl issue 105: no super_device_id.
-    {"sdid:0xffffffff", "EI0017"},
-    // Both ends must be equal; see Details.
-    {R"(localIpAddr\[)", "EI0009"},
-    // MindCluster FAQ: Atlas 800 in AMP mode.
-    {"int_process_hwts_sdma_timeout", "EI0012"},
-    // hixl issue 382: the memory of the NPU's own system.
-    {R"(ibv_cmd_create_cq failed, ret 12|qp create failed,? ?ret\[-259\])",
-     "EI0007"},
-    // vllm-ascend issue 2698 and the driver's uda_occupy_dev_by_ns.
-    {R"(ret is -(?:8020|9005|8005)\b|drvErr=87\b|Conflict open udevid)",
-     "device-namespace"},
-    {"DrvMngGetConsoleLogLevel failed|Can't get ascend_hal device count",
-     "device-namespace"},
-    {"hostname of the client socket cannot be retrieved", "host-name"},
-    {"error reading the file: Is a directory", "container-mounts"},
-};
-
-// Returns the next hit and moves `rest` past it; empty if there is none.
-struct Found {
-  absl::string_view text;
-  absl::string_view code;
-};
-Found NextHit(re2::StringPiece* rest) {
-  // One group for each of kKnownTexts.
-  static const auto* const form = new RE2(absl::StrJoin(
-      kKnownTexts, "|", [](std::string* out, const KnownText& known) {
-        absl::StrAppend(out, "(", known.form, ")");
-      }));
-  re2::StringPiece groups[1 + std::size(kKnownTexts)];
-  if (!form->Match(*rest, 0, rest->size(), RE2::UNANCHORED, groups,
-                   std::size(groups))) {
-    return {};
-  }
-  rest->remove_prefix(groups[0].end() - rest->begin());
-  const absl::string_view text(groups[0].data(), groups[0].size());
-  for (size_t i = 0; i < std::size(kKnownTexts); ++i) {
-    if (groups[1 + i].data() == nullptr) continue;
-    const absl::string_view code = kKnownTexts[i].code;
-    return {text, code.empty() ? text : code};
-  }
-  return {};
+absl::string_view View(const re2::StringPiece& piece) {
+  return absl::string_view(piece.data(), piece.size());
 }
+
+// Finds codes, and the texts of config/codes that have none.
+class LogForms {
+ public:
+  static const LogForms& All() {
+    static const auto* const forms = new LogForms;
+    return *forms;
+  }
+
+  // Returns the next text of an error and moves `rest` past it; its code is
+  // empty if it turns out not to be one. False: there is none.
+  bool Next(re2::StringPiece* rest, absl::string_view* text,
+            absl::string_view* code) const {
+    re2::StringPiece hit;
+    if (!any_->Match(*rest, 0, rest->size(), RE2::UNANCHORED, &hit, 1)) {
+      return false;
+    }
+    rest->remove_prefix(static_cast<size_t>(hit.end() - rest->begin()));
+    *text = View(hit);
+    *code = CodeOf(hit);
+    return true;
+  }
+
+ private:
+  LogForms() {
+    std::string any = kCodeForm;
+    std::string error;
+    for (const ErrorCode& row : ErrorCodes()) {
+      if (row.form.empty()) continue;
+      absl::StrAppend(&any, "|", row.form);
+      texts_.Add(std::string(row.form), &error);
+      names_.push_back(row.name);
+    }
+    texts_.Compile();
+    any_ = std::make_unique<RE2>(any, Bytes());
+  }
+
+  // Logs may hold any bytes.
+  static RE2::Options Bytes() {
+    RE2::Options options(RE2::Latin1);
+    options.set_max_mem(int64_t{32} << 20);
+    return options;
+  }
+
+  absl::string_view CodeOf(const re2::StringPiece& hit) const {
+    re2::StringPiece code;
+    re2::StringPiece number;
+    re2::StringPiece result;
+    re2::StringPiece event;
+    if (RE2::FullMatch(hit, codes_, &code, &number, &result, &event)) {
+      for (const re2::StringPiece& each : {code, number, result}) {
+        if (!each.empty()) return View(each);
+      }
+      // An event may also be good news.
+      const ErrorCode* const row = FindErrorCode(View(event));
+      return row == nullptr || row->is_title ? absl::string_view() : row->name;
+    }
+    std::vector<int> which;
+    if (!texts_.Match(hit, &which)) return {};
+    return names_[static_cast<size_t>(*absl::c_min_element(which))];
+  }
+
+  const RE2 codes_{kCodeForm, Bytes()};
+  RE2::Set texts_{Bytes(), RE2::ANCHOR_BOTH};
+  std::vector<absl::string_view> names_;  // Of texts_.
+  std::unique_ptr<RE2> any_;
+};
 
 template <typename... Parts>
 bool Finds(absl::string_view line, const RE2& form, Parts*... parts) {
@@ -115,6 +123,7 @@ class Details {
     static const LazyRE2 kNeeded = {R"(need connect rankNum is *\[(\d+)\])"};
     static const LazyRE2 kConnected = {
         R"(connected rankinfo\[LINE \d+\]: *(.*))"};
+    static const LazyRE2 kOwn = {R"(Device:(\d{1,5}), RankID:(\d{1,6})\))"};
     static const LazyRE2 kEnds = {
         R"(localIpAddr\[([^\]]{1,64})\].*remote_ip_addr\[([^\]]{1,64})\])"};
     LogDetail detail;
@@ -127,6 +136,11 @@ class Details {
       detail.set_kind(LogDetail::LINK);
       detail.set_here_rank(here);
       detail.set_there_rank(there);
+      Add(std::move(detail));
+    } else if (Finds(line, *kOwn, &there, &here)) {
+      detail.set_kind(LogDetail::OWN_RANK);
+      detail.set_here_rank(here);
+      detail.set_device(there);
       Add(std::move(detail));
     } else if (Finds(line, *kMissing, &ranks)) {
       AddMissing(RanksOf(ranks, /*is_hex=*/false));
@@ -209,11 +223,12 @@ absl::string_view LineAt(absl::string_view text, size_t at) {
   return line;
 }
 
-// Port 16666 and its backup 16667 are the NPU's: "specific port[16666] fail.".
-bool IsOfNpu(absl::string_view text, size_t at) {
-  constexpr size_t kBefore = 120;
-  const size_t from = at > kBefore ? at - kBefore : 0;
-  return absl::StrContains(text.substr(from, at - from), "port[1666");
+// Colours of a terminal: "\x1b[31mEI0006" would not begin a word.
+std::string WithoutColours(absl::string_view text) {
+  static const LazyRE2 kColour = {R"(\x1b\[[\d;:?]{0,32}[A-Za-z])"};
+  std::string plain(text);
+  RE2::GlobalReplace(&plain, *kColour, "");
+  return plain;
 }
 
 }  // namespace
@@ -224,8 +239,20 @@ std::string BoundedUtf8(absl::string_view text, size_t max_bytes) {
   return valid;
 }
 
+std::string LastLine(absl::string_view text) {
+  text = absl::StripTrailingAsciiWhitespace(text);
+  if (text.empty()) return "";
+  const std::string line = WithoutColours(LineAt(text, text.size() - 1));
+  return BoundedUtf8(line, kMaxHitTextBytes);
+}
+
 std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
                             bool* left_out) {
+  std::string plain;
+  if (absl::StrContains(text, "\x1b[")) {
+    plain = WithoutColours(text);
+    text = plain;
+  }
   struct Counted {
     LogHit hit;
     size_t line_begin;  // Where the last counted line begins.
@@ -237,8 +264,11 @@ std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
   size_t line_begin = 0;
   size_t seen = 0;             // Newlines before it are counted.
   size_t refused = text.npos;  // Begin of a line with different ends.
-  for (Found next = NextHit(&rest); !next.code.empty(); next = NextHit(&rest)) {
-    const size_t at = static_cast<size_t>(next.text.data() - text.data());
+  absl::string_view error;
+  absl::string_view code;
+  while (LogForms::All().Next(&rest, &error, &code)) {
+    if (code.empty()) continue;
+    const size_t at = static_cast<size_t>(error.data() - text.data());
     // Stop at the code: otherwise each hit rereads a text without newlines.
     const absl::string_view before = text.substr(0, at);
     for (size_t end = before.find('\n', seen); end != before.npos;
@@ -247,11 +277,9 @@ std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
       line_begin = seen = end + 1;
     }
     seen = at;
-    if (next.code == kHostPort && IsOfNpu(text, at)) next.code = "EI0020";
-    if (line_begin == refused && absl::StartsWith(next.text, kOwnEnd)) continue;
-    const auto known = absl::c_find_if(found, [&next](const Counted& each) {
-      return each.hit.code() == next.code;
-    });
+    if (line_begin == refused && absl::StartsWith(error, kOwnEnd)) continue;
+    const auto known = absl::c_find_if(
+        found, [code](const Counted& each) { return each.hit.code() == code; });
     if (known != found.end() && known->line_begin == line_begin) continue;
     if (known == found.end() && found.size() == kMaxCodesPerFile) {
       *left_out = true;
@@ -259,8 +287,7 @@ std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
     }
     const absl::string_view here = LineAt(text, at);
     Details details;
-    if (!(known == found.end() ? details : known->details)
-             .Take(here, next.text)) {
+    if (!(known == found.end() ? details : known->details).Take(here, error)) {
       refused = line_begin;
       continue;
     }
@@ -271,7 +298,7 @@ std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
     }
     Counted& added =
         found.emplace_back(Counted{{}, line_begin, std::move(details)});
-    added.hit.set_code(std::string(next.code));
+    added.hit.set_code(std::string(code));
     added.hit.set_line(first_line == 0 ? 0 : line);
     added.hit.set_text(BoundedUtf8(here, kMaxHitTextBytes));
     added.hit.set_count(1);

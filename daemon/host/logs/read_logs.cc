@@ -26,6 +26,7 @@ constexpr size_t kMaxNotes = 50;
 constexpr uint64_t kMaxMessageBytes = 4096;  // Limit of a program's messages.
 constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
 constexpr absl::string_view kTail[] = {"/usr/bin/tail", "/bin/tail"};
+constexpr absl::string_view kGzip[] = {"/usr/bin/gzip", "/bin/gzip"};
 
 struct FoundFile {
   const LogFolder* folder;
@@ -76,6 +77,8 @@ class LogReading {
   absl::Status ReadAll() {
     ASSIGN_OR_RETURN(find_, FindProgram(host_.paths.root, kFind));
     ASSIGN_OR_RETURN(tail_, FindProgram(host_.paths.root, kTail));
+    gzip_ =
+        FindProgram(host_.paths.root, kGzip).value_or(std::string(kGzip[0]));
     ASSIGN_OR_RETURN(const LogFolders found, FindLogFolders(host_, query_));
     for (const FindingValue& note : found.notes) Note(note);
     for (const LogFolder& folder : found.folders) {
@@ -129,6 +132,42 @@ class LogReading {
       listed = ListBelow(folder, folder.process_root + folder.path, false);
     }
     if (!listed) ListBelow(folder, folder.path, true);
+    ListOutputs(folder);
+  }
+
+  // Lists what Slurm wrote of the user's jobs; most folders have no such file.
+  void ListOutputs(const LogFolder& folder) {
+    if (folder.outputs.empty() || folder.user.uid == 0) return;
+    const std::string job = query_.job_id().empty() ? "*" : query_.job_id();
+    const auto run = RunAsUser(
+        folder.user,
+        Find({"-H", host_.files().Resolve(folder.process_root + folder.outputs),
+              "-xdev", "-maxdepth", "1", "-type", "f", "(", "-name",
+              absl::StrCat("slurm-", job, ".out"), "-o", "-name",
+              absl::StrCat("slurm-", job, "_*.out"), ")"}),
+        kMaxStreamBytes);
+    if (!run.ok()) {
+      return Note(Worded("about", folder.outputs, MessageWords(run.status())));
+    }
+    if (run->timed_out || run->output_cut) NoteTrouble(folder, *run);
+    const size_t before = files_.size();
+    TakeFiles(folder, run->standard_output);
+    if (files_.size() == before) return;
+    listed_any_ = true;
+    logs_.add_folders(BoundedUtf8(
+        absl::StrCat(folder.outputs, " (", folder.user.name, "; slurm-*.out)"),
+        kMaxPathBytes));
+  }
+
+  // `find` with these arguments, which prints what TakeFiles reads.
+  std::vector<std::string> Find(std::vector<std::string> argv) const {
+    argv.insert(argv.begin(), find_);
+    if (query_.since_ms() > 0) {
+      argv.insert(argv.end(),
+                  {"-newermt", absl::StrCat("@", query_.since_ms() / 1000)});
+    }
+    argv.insert(argv.end(), {"-printf", R"(%D:%i %T@ %s %p\0)"});
+    return argv;
   }
 
   // Returns whether `find` listed it; if not and `is_last`, notes the reason.
@@ -136,20 +175,18 @@ class LogReading {
                  bool is_last) {
     const bool is_root = folder.user.uid == 0;
     // A user's folder may itself be a link; root's may not.
-    std::vector<std::string> argv = {
-        find_,   is_root ? "-P" : "-H", host_.files().Resolve(path),
-        "-xdev", "-maxdepth",           kMaxDepth};
+    std::vector<std::string> argv = {is_root ? "-P" : "-H",
+                                     host_.files().Resolve(path), "-xdev",
+                                     "-maxdepth", kMaxDepth};
     if (is_root) {
       argv.insert(argv.end(), {"(", "!", "-uid", "0", "-o", "-perm", "/022",
                                ")", "-prune", "-o"});
     }
-    argv.insert(argv.end(), {"-type", "f", "-name", "*.log"});
-    if (query_.since_ms() > 0) {
-      argv.insert(argv.end(),
-                  {"-newermt", absl::StrCat("@", query_.since_ms() / 1000)});
-    }
-    argv.insert(argv.end(), {"-printf", R"(%D:%i %T@ %s %p\0)"});
-    const auto run = RunAsUser(folder.user, std::move(argv), kMaxStreamBytes);
+    // logrotate(8) adds a number or a date.
+    argv.insert(argv.end(), {"-type", "f", "(", "-name", "*.log", "-o", "-name",
+                             "*.log[.-]*", "-o", "-name", "slurm-*.out", ")"});
+    const auto run =
+        RunAsUser(folder.user, Find(std::move(argv)), kMaxStreamBytes);
     if (!run.ok()) {
       Note(Worded("about", folder.path, MessageWords(run.status())));
       return true;
@@ -206,14 +243,22 @@ class LogReading {
     log.set_size_bytes(file.size);
     log.set_changed_at_ms(static_cast<int64_t>(file.changed_at_s * 1000));
     log.set_user(file.folder->user.name);
-    const uint64_t most =
-        std::min({file.size, kMaxLogBytesPerFile, left_to_read_});
-    if (most == 0) {
+    static const LazyRE2 kOtherPacked = {R"((?s).*\.(?:xz|bz2|zst))"};
+    if (HasForm(file.path, *kOtherPacked)) {
+      return log.set_cut("not read: packed, and not by gzip");
+    }
+    const bool is_packed = absl::EndsWith(file.path, ".gz");
+    const uint64_t most = std::min({is_packed ? kMaxLogBytesPerFile : file.size,
+                                    kMaxLogBytesPerFile, left_to_read_});
+    if (most == 0 || file.size == 0) {
       if (file.size > 0) log.set_cut("not read: enough was (--bytes)");
       return;
     }
     const auto run = RunAsUser(
-        file.folder->user, {tail_, "-c", absl::StrCat(most), "--", file.path},
+        file.folder->user,
+        is_packed ? std::vector<std::string>{gzip_, "-dc", "--", file.path}
+                  : std::vector<std::string>{tail_, "-c", absl::StrCat(most),
+                                             "--", file.path},
         std::max<uint64_t>(most, kMaxMessageBytes));
     if (!run.ok() || run->timed_out || run->exit_status != 0) {
       return log.set_cut(
@@ -221,7 +266,10 @@ class LogReading {
     }
     // A file may have grown since.
     Take(absl::string_view(run->standard_output).substr(0, most),
-         most < file.size, &log);
+         !is_packed && most < file.size, &log);
+    if (is_packed && (run->output_cut || run->standard_output.size() > most)) {
+      log.set_cut(absl::StrCat("its first ", most, " bytes were read"));
+    }
   }
 
   static std::string WhyNot(const absl::StatusOr<CommandResult>& run) {
@@ -243,6 +291,7 @@ class LogReading {
     if (is_end) {
       log->set_cut(absl::StrCat("its last ", text.size(), " bytes were read"));
     }
+    log->set_last_line(LastLine(text));
     bool left_out = false;
     for (LogHit& hit : ScanLog(text, is_end ? 0 : 1, &left_out)) {
       if (static_cast<size_t>(logs_.hits_size()) == kMaxLogHits) {
@@ -269,6 +318,7 @@ class LogReading {
   bool listed_any_ = false;  // Some folder was listed.
   std::string find_;
   std::string tail_;
+  std::string gzip_;
   std::vector<FoundFile> files_;
   std::set<std::string> found_;  // By device and inode.
   HostLogs logs_;

@@ -53,6 +53,9 @@ struct LogFolder {
   std::string process_root;
   std::string view;  // Then its mount namespace, "mnt:[4026531841]".
   std::string from;  // Source of the path, printable.
+  // A folder that may have files "slurm-4711.out" of the user's jobs: where the
+  // job was submitted, or the home. Empty: unknown.
+  std::string outputs = {};
 };
 
 struct LogFolders {
@@ -72,20 +75,24 @@ struct LogFolders {
 absl::StatusOr<LogFolders> FindLogFolders(const HostAccess& host,
                                           const LogsQuery& query);
 
-// Finds the errors of HCCL and related programs in a log:
+// Finds the errors of config/codes in a log:
 //   [ERROR] HCCL(4711,python3):2026-03-01-10:11:12.131.415 [hccl_socket.cc:88]
 //   [4712]...Communication_Error_Get_Socket(EI0006): Getting socket times out.
-// Matches codes, and texts of errors that the log writes without a code. Rows
-// of LINK_ERROR_INFO and lists of ranks become details of the hit:
+// Matches codes, and texts of errors that the log writes without a code, with
+// or without a terminal's colours. Advice that HCCL prints for every failure is
+// not a hit. Rows of LINK_ERROR_INFO and lists of ranks become details of it:
 //   |  10.20.0.29(27)  |  16666  |  10.20.0.2(0)  |  0  | server | time out | …
 //   List of unconnected ranks: "[1,7,]"
-// Such a text may have the name of a rule. Runs nothing; the text is untrusted.
+// Runs nothing; the text is untrusted.
 
 inline constexpr size_t kMaxHitTextBytes = 400;
 inline constexpr size_t kMaxCodesPerFile = 32;
 
 // Returns `text` as valid UTF-8 of at most `max_bytes`.
 std::string BoundedUtf8(absl::string_view text, size_t max_bytes);
+
+// Returns the last line that is not blank, at most kMaxHitTextBytes of it.
+std::string LastLine(absl::string_view text);
 
 // Returns one hit for each code, in order of first occurrence, with that line
 // and its text, and the number of lines that have it; no file. Lines begin at
