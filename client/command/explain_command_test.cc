@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/codes/error_code.h"
 #include "config/rules/catalogue.h"
 #include "gmock/gmock.h"
 #include "tests/support/client/program_run.h"
@@ -104,6 +105,27 @@ TEST(ExplainCommandTest, SaysWhatCodesOfTheDriverMean) {
     EXPECT_THAT(RunProgram({"explain", "--", code}, EmptyWorld()),
                 Ends(3, Err(HasSubstr(code))));
   }
+}
+
+TEST(ExplainCommandTest, ShowsTheRowOfACode) {
+  for (const char* code : {"EI0015", "0x80E18402", "80e18402",
+                           "AISW_CANN_HCCL_001", "E19999", "ERR02200"}) {
+    const ErrorCode& row = *FindErrorCode(code);
+    const std::string out = Unwrapped({"explain", code});
+    EXPECT_THAT(out, StartsWith(absl::StrCat(row.name, "\n"))) << code;
+    EXPECT_THAT(out, HasSubstr(std::string(row.english.meaning))) << code;
+    EXPECT_THAT(out, HasSubstr(std::string(row.english.fix))) << code;
+    EXPECT_THAT(out, HasSubstr(std::string(row.source))) << code;
+  }
+  // An entry of the vendor's catalogue leads to the code of the same error.
+  EXPECT_THAT(Unwrapped({"explain", "AISW_CANN_HCCL_004"}),
+              StartsWith("EI0015\n"));
+}
+
+TEST(ExplainCommandTest, SaysOfOtherCodesWhatTheVendorCallsThem) {
+  const ErrorCode& row = *FindErrorCode("AISW_CANN_GE_035");
+  EXPECT_THAT(Unwrapped({"explain", "AISW_CANN_GE_035"}),
+              Tells("code-title", row.name, row.english.meaning));
 }
 
 TEST(ExplainCommandTest, SaysOfACodeThatNoRuleNamesIt) {

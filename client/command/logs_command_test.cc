@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/rules/error_codes.h"
 #include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
@@ -122,6 +123,38 @@ TEST(LogsCommandTest, NamesPeersAmongTheHostsThatWereNotAsked) {
           // A job of the requested hosts, as far as that is known.
           Tells("logs-ranks-by-spec",
                 Worded("logs-place", 0, "server1 device 0"))));
+}
+
+TEST(LogsCommandTest, SaysOfAMissingRankHowTheLogOfItsHostEnds) {
+  ProgramWorld world = WorldOfLogs();
+  HostLogs& logs = *world.script.logs_events[0].mutable_host()->mutable_logs();
+  MergeText(R"(hits {code: "EI0015" count: 1
+                     details {kind: MISSING_RANKS ranks: 1 ranks: 900}}
+               hits {code: "ERR02200" count: 1
+                     details {kind: OWN_RANK here_rank: 4 device: 3}})",
+            &logs);
+  HostLogs& other = *world.script.logs_events[1].mutable_host()->mutable_logs();
+  MergeText(R"(hits {code: "ERR02200" count: 1
+                     details {kind: OWN_RANK here_rank: 1 device: 5}}
+               files {path: "/home/ann/new.log" changed_at_ms: 1735689700000
+                      last_line: "Killed"})",
+            &other);
+  const auto answer =
+      FromJson<LogsAnswer>(RunProgram({"logs", "-o", "json"}, world).out);
+  const LogCode* const code =
+      FirstWith(answer.codes(), &LogCode::code, "EI0015");
+  ASSERT_NE(code, nullptr);
+  EXPECT_EQ(code->fix(), ErrorCodeFix("EI0015"));
+  const std::string place =
+      Say("logs-place", 1, Say("logs-job-device", "server0", 5));
+  EXPECT_THAT(code->details(),
+              ElementsAre(Say("logs-missing-ranks", place + ", 900"),
+                          Say("logs-own-end", "server0", "/home/ann/new.log",
+                              "Killed")));
+  // A host of the rank without a log.
+  other.clear_files();
+  EXPECT_THAT(RunProgram({"logs"}, world).out,
+              HasSubstr(Say("logs-own-none", "server0")));
 }
 
 TEST(LogsCommandTest, AsksForWhatTheLineSays) {

@@ -115,6 +115,35 @@ TEST(ReadRuleRowsTest, NumbersTheValuesOfAFinding) {
   EXPECT_EQ(rows.finding(0).observed(), "$0");
 }
 
+constexpr char kCode[] =
+    R"(code { name: "EI0006" form: "a|b" meaning: "m" fix: "f" rule: "link"
+              source: "{guide}" })";
+
+TEST(ReadRuleRowsTest, TakesCodesWithTheRulesThatNameThem) {
+  const std::string rows = Row("  scope:", "  code: \"EI0006\"\n  scope:");
+  const auto categories = Read(absl::StrCat(rows, kCode));
+  ASSERT_TRUE(categories.ok()) << categories.status();
+  const RowCode& code = (*categories)[1].rows.code(0);
+  EXPECT_EQ(code.source(), "the guide");
+  EXPECT_THAT(code.rule(), testing::ElementsAre("port-free", "link"));
+  EXPECT_THAT(CodeTable(*categories), HasSubstr("port-free/link"));
+  EXPECT_THAT(CodePage(*categories), HasSubstr("| `a\\|b` |"));
+}
+
+TEST(ReadRuleRowsTest, RefusesACodeThatIsNeitherExplainedNorATitle) {
+  const auto with = [](const char* text) {
+    return MistakeIn(absl::StrCat(kRow, "code { name: \"EI1\" ", text, " }"));
+  };
+  EXPECT_EQ(with("title: \"t\""), "");
+  EXPECT_THAT(with("meaning: \"m\""), HasSubstr("code \"EI1\""));
+  EXPECT_THAT(with("title: \"t\" meaning: \"m\" fix: \"f\" source: \"s\""),
+              HasSubstr("code \"EI1\""));
+  EXPECT_THAT(with("meaning: \"{m\" fix: \"f\" source: \"s\""),
+              HasSubstr("no such phrase"));
+  EXPECT_THAT(with("title: \"t\" } code { name: \"EI1\" title: \"t\""),
+              HasSubstr("two rows"));
+}
+
 TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
   const std::string table = RuleTable(*Read(kRow));
   EXPECT_THAT(table, HasSubstr("void CheckPortFree(const ClusterView& view, "

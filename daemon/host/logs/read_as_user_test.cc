@@ -26,6 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kLogs[] = "/home/ann/ascend/log";
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
@@ -33,7 +34,7 @@ constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
 // A machine with one user, ann, whose folder the test fills.
 class ReadAsUserTest : public UserMachineTest {
  protected:
-  ReadAsUserTest() : UserMachineTest({"find", "tail"}) {
+  ReadAsUserTest() : UserMachineTest({"find", "tail", "gzip"}) {
     root_.MakeFolder(kPlog);
     root_.MakeFolder("/proc");
     query_.set_user("ann");
@@ -131,6 +132,36 @@ TEST_F(ReadAsUserTest, TellsNamesWithNewlinesAndEscapesAsOneFileEach) {
   ASSERT_THAT(logs.files(), SizeIs(1));
   EXPECT_EQ(logs.files(0).path(), absl::StrCat(kPlog, "/", name));
   EXPECT_THAT(logs.hits(), SizeIs(1));
+}
+
+TEST_F(ReadAsUserTest, ReadsRotatedFilesAndWhatSlurmWrote) {
+  Write("plog-1.log.1", "\x1b[31mEI0006\x1b[0m\n");
+  Write("train.log-20260301", "EI0009\n");
+  // One stored block, its checksum and length.
+  constexpr absl::string_view kPacked(
+      "\x1f\x8b\x08\0\0\0\0\0\x02\x03\x01\x07\0\xf8\xff"
+      "EI0015\n"
+      "\x2c\x3a\x4f\x95\x07\0\0\0",
+      30);
+  Write("train.log.2.gz", kPacked);
+  Write("train.log.3.xz", "packed\n");
+  Write("train.logs", "EI0001\n");
+  root_.Write("/home/ann/slurm-4711.out", "EI0003\nCANCELLED\n", 0600);
+  Own("/home/ann/slurm-4711.out");
+  root_.Write("/home/ann/other.out", "EI0002\n", 0600);
+  const HostLogs logs = Read();
+  std::vector<std::string> codes;
+  for (const LogHit& hit : logs.hits()) codes.push_back(hit.code());
+  EXPECT_THAT(codes,
+              UnorderedElementsAre("EI0003", "EI0006", "EI0009", "EI0015"));
+  for (const LogFile& file : logs.files()) {
+    EXPECT_EQ(file.cut().empty(), !absl::EndsWith(file.path(), ".xz"))
+        << file.path();
+    if (absl::EndsWith(file.path(), ".out")) {
+      EXPECT_EQ(file.last_line(), "CANCELLED");
+    }
+  }
+  EXPECT_THAT(logs.folders(), Contains(HasSubstr("slurm-*.out")));
 }
 
 TEST_F(ReadAsUserTest, StopsAtTheBytesAskedForAndSendsEnds) {
