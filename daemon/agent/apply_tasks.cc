@@ -390,6 +390,14 @@ PastApplies ApplyTasks::Past() const {
     };
     if (absl::c_none_of(journaled_, says_it)) sent.push_back(&result);
   }
+  const auto waits = [id = waits_.has_value() ? waits_->apply_id
+                                              : ""](const ApplyResult& result) {
+    return !id.empty() && id == result.apply_id() &&
+           result.outcome() == ApplyResult::APPLIED;
+  };
+  // It is always sent, however large the others are.
+  absl::c_stable_partition(
+      sent, [&waits](const ApplyResult* each) { return !waits(*each); });
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;
   for (auto result = sent.rbegin(); result != sent.rend(); ++result) {
@@ -400,13 +408,13 @@ PastApplies ApplyTasks::Past() const {
   }
   PastApplies past;
   for (auto result = newest.rbegin(); result != newest.rend(); ++result) {
-    *past.add_results() = **result;
+    ApplyResult* const added = past.add_results();
+    *added = **result;
+    // The journal lacks this; 0 would mean a permanent apply.
+    added->set_reverts_in_ms(
+        waits(*added) ? std::max<uint32_t>(1, ToMs(TimeLeftLocked())) : 0);
   }
   past.set_at_work(at_work_.value_or(""));
-  if (waits_.has_value()) {
-    past.set_waits_for_confirmation(waits_->apply_id);
-    past.set_reverts_in_ms(ToMs(TimeLeftLocked()));
-  }
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
   if (!past.knows_all()) return past;
   past.mutable_journals()->Add(journal_ids_.begin(), journal_ids_.end());

@@ -97,10 +97,10 @@ class ApplyTasks {
   // Past() omits the result: a refusal would look like that of the apply.
   void Confirm(const ConfirmTask& task, const Done& done);
 
-  // Results of the newest applies, oldest first: from the journals, then
-  // results of the newest tasks without a journal, such as refusals. At most
-  // 16, and kMaxResultBytes in total, without the running apply. Also names the
-  // running one, those with a journal, and the one that waits to be confirmed.
+  // Results of the newest applies: from the journals, and results of the newest
+  // tasks without a journal, such as refusals. At most 16, and kMaxResultBytes
+  // in total, without the running apply; the one that waits to be confirmed has
+  // its deadline. Also names the running one, and those with a journal.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses tasks from now on and waits until the running one has ended and was

@@ -18,7 +18,7 @@ void AppliesRecord::EndChange(
   for (size_t i = 0; i < count; ++i) {
     const JournalState& state = (*journals)[i];
     // Keep only applies in effect: a journal is large, and mostly old values.
-    if (state.phase != JournalState::Phase::kApplied) continue;
+    if (!state.applied()) continue;
     ended->push_back({state.begin, state.end});
     ended->back().begin.mutable_plan()->clear_facts();
     ended->back().end.clear_facts_after();

@@ -286,7 +286,7 @@ TEST_F(ApplyTaskTest, KeepsWhatIsConfirmedAndTellsTheNextStream) {
       << confirmed.ShortDebugString();
   scenario_->clock.Advance(absl::Hours(1));
   const PastApplies past = PastAfterABreak();
-  EXPECT_EQ(past.waits_for_confirmation(), "");
+  EXPECT_EQ(OnlyOne(past).reverts_in_ms(), 0u);
   EXPECT_EQ(OnlyOne(past).outcome(), ApplyResult::APPLIED);
   EXPECT_NE(StateAtTheEnd(), before_);
 }

@@ -415,10 +415,10 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
 absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
     const std::string& apply_id) {
   auto journal = Journal::Open(access_.files, folder_.PathOf(apply_id));
-  const bool is_empty = journal.ok()
-                            ? SummariseJournal((*journal)->entries()).phase ==
-                                  JournalState::Phase::kEmpty
-                            : absl::IsNotFound(journal.status());
+  const bool is_empty =
+      journal.ok()
+          ? SummariseJournal((*journal)->entries()).phase == HOST_WAITING
+          : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
   return NotFoundWords("msg-step-no-journal", apply_id, options_.state_folder,
                        options_.kept.in_effect);
@@ -488,12 +488,11 @@ absl::StatusOr<ApplyResult> Applier::UndoUnfinished(const std::string& apply_id,
                                                     const UndoWatch& watch) {
   const HostPlan& plan = state.begin.plan();
   const auto inside = EnterNamespaceAgain(access_, plan);
-  const bool not_confirmed = state.waits() || state.not_confirmed;
+  const bool not_confirmed = state.waits() || state.not_confirmed();
   JournalUndo undo = NewUndo(
       access_, Worded(not_confirmed ? kNotConfirmed : "msg-step-interrupted"),
       "clusterd");
-  undo.set_rollback(not_confirmed ||
-                    state.phase == JournalState::Phase::kRollingBack);
+  undo.set_rollback(not_confirmed || state.undo.rollback());
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
   if (watch.begins) watch.begins(apply_id);

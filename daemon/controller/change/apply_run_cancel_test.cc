@@ -76,7 +76,7 @@ TEST_F(ApplyRunCancelTest, IsKeptAtOnceWithEveryLaterHostAsNotStarted) {
   EXPECT_EQ(kept.cancelled().actor(), "bob");
   EXPECT_EQ(kept.cancelled().wave(), 2u);
   EXPECT_THAT(Outcomes(kept),
-              ElementsAre(ApplyResult::APPLIED, ApplyResult::LOST,
+              ElementsAre(ApplyResult::APPLIED, ApplyResult::RUNNING,
                           ApplyResult::NOT_STARTED));
 }
 
@@ -137,7 +137,7 @@ TEST_F(ApplyRunCancelTest, LostHostOfTheWaveIsStillWaitedFor) {
   Lose("a");
   EXPECT_FALSE(ended());
   Attach("a");
-  ASSERT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
+  ASSERT_TRUE(Tell("a", ResultOf(ApplyResult::APPLIED)));
   pool_.Drain();
   EXPECT_EQ(Report().outcome(), ApplyReport::CANCELLED);
   EXPECT_THAT(Outcomes(Report()),

@@ -38,11 +38,11 @@ TEST_F(ApplyRunTest, HostThatComesBackTellsHowItsApplyEnded) {
   Pass(absl::Seconds(20));
   EXPECT_FALSE(ended());
   Attach("a");
-  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
+  EXPECT_TRUE(Tell("a", ResultOf(ApplyResult::APPLIED)));
   pool_.Drain();
   EXPECT_EQ(TasksOf("b"), 1u);
   // Reported twice, as after each attaching.
-  EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::UNDONE)));
+  EXPECT_FALSE(Tell("a", ResultOf(ApplyResult::UNDONE)));
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
   EXPECT_EQ(scheduler_.pending(), 0);
@@ -142,7 +142,7 @@ TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
   run_->OnPastApplies("b", reported);
   pool_.Drain();
   EXPECT_FALSE(ended()) << "c may have reported it, were it among the newest";
-  EXPECT_TRUE(run_->OnPastApply("c", ResultOf(ApplyResult::ROLLED_BACK)));
+  EXPECT_TRUE(Tell("c", ResultOf(ApplyResult::ROLLED_BACK)));
   pool_.Drain();
   EXPECT_THAT(Outcomes(Report()),
               ElementsAre(ApplyResult::REFUSED, ApplyResult::LOST,
@@ -157,7 +157,7 @@ TEST_F(ApplyRunTest, LateNewsOfLostHostStandsInTheReportAndDoesNotHealTheWave) {
   Pass(absl::Seconds(30));
   EXPECT_FALSE(ended());
   Attach("a");
-  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::UNDONE)));
+  EXPECT_TRUE(Tell("a", ResultOf(ApplyResult::UNDONE)));
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
   EXPECT_THAT(Outcomes(Report()),
@@ -171,7 +171,7 @@ TEST_F(ApplyRunTest, RollbackWhoseLostHostTellsInTimeHasSucceeded) {
   Pass(absl::Seconds(30));
   ASSERT_EQ(TasksOf("b"), 1u);
   EXPECT_EQ(run_->progress().failed(), 1u);
-  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::ROLLED_BACK)));
+  EXPECT_TRUE(Tell("a", ResultOf(ApplyResult::ROLLED_BACK)));
   EXPECT_EQ(run_->progress().failed(), 0u);
   EXPECT_EQ(run_->progress().done(), 1u);
   Answer("b", ApplyResult::ROLLED_BACK);
@@ -180,31 +180,20 @@ TEST_F(ApplyRunTest, RollbackWhoseLostHostTellsInTimeHasSucceeded) {
 
 TEST_F(ApplyRunTest, NewsFromBeforeIsNoAnswerToTheTaskUnderWay) {
   ASSERT_TRUE(Start(Order(1, 1)).ok());
-  EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
+  EXPECT_FALSE(Tell("a", ResultOf(ApplyResult::APPLIED)));
   EXPECT_FALSE(ended());
-  EXPECT_FALSE(run_->OnPastApply("z", ResultOf(ApplyResult::APPLIED)));
+  EXPECT_FALSE(Tell("z", ResultOf(ApplyResult::APPLIED)));
 }
 
 TEST_F(ApplyRunTest, RollbackIsNotSettledByAnApplyThatStillStands) {
   ASSERT_TRUE(Start(Order(1, 1, /*rollback=*/true)).ok());
   Lose("a");
   Attach("a");
-  EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
+  EXPECT_FALSE(Tell("a", ResultOf(ApplyResult::APPLIED)));
   EXPECT_FALSE(ended());
-  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::ROLLED_BACK)));
+  EXPECT_TRUE(Tell("a", ResultOf(ApplyResult::ROLLED_BACK)));
   pool_.Drain();
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
-}
-
-TEST_F(ApplyRunTest, WhatWasAskedForDecidesWhatARefusalSettles) {
-  for (const auto outcome :
-       {ApplyResult::REFUSED, ApplyResult::NOTHING_TO_DO}) {
-    ApplyResult reported = ResultOf(outcome);
-    EXPECT_TRUE(SettlesHost(/*rollback=*/false, reported));
-    reported.set_of_rollback(true);
-    EXPECT_FALSE(SettlesHost(/*rollback=*/false, reported));
-    EXPECT_TRUE(SettlesHost(/*rollback=*/true, reported));
-  }
 }
 
 TEST_F(ApplyRunTest, RepeatedReportOfAMissingJournalEndsTheWait) {
@@ -213,7 +202,7 @@ TEST_F(ApplyRunTest, RepeatedReportOfAMissingJournalEndsTheWait) {
   ApplyResult reported = ResultOf(ApplyResult::REFUSED, "no journal of it");
   reported.set_no_journal(true);
   reported.set_of_rollback(true);
-  EXPECT_TRUE(run_->OnPastApply("a", reported));
+  EXPECT_TRUE(Tell("a", reported));
   pool_.Drain();
   EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect on this host"));
   EXPECT_FALSE(Report().hosts(0).of_rollback());

@@ -49,11 +49,11 @@ TEST_F(ApplyRunTest, KeepsWhatIsTrueIfTheControllerDiesNow) {
   ASSERT_EQ(saved().size(), 1u);
   EXPECT_EQ(saved()[0].outcome(), ApplyReport::RUNNING);
   EXPECT_THAT(Outcomes(saved()[0]),
-              ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
+              ElementsAre(ApplyResult::RUNNING, ApplyResult::NOT_STARTED));
   Answer("a", ApplyResult::APPLIED);
   ASSERT_EQ(saved().size(), 2u);
   EXPECT_THAT(Outcomes(saved()[1]),
-              ElementsAre(ApplyResult::APPLIED, ApplyResult::LOST));
+              ElementsAre(ApplyResult::APPLIED, ApplyResult::RUNNING));
   Answer("b", ApplyResult::APPLIED);
   ASSERT_EQ(saved().size(), 3u);
   EXPECT_EQ(saved()[2].outcome(), ApplyReport::SUCCEEDED);

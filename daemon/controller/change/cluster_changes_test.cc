@@ -24,7 +24,7 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.force = true;
+  request.options.set_force(true);
   const auto run = Apply(MakePlan(2), request).value();
   EXPECT_TRUE(links_["server0"]->tasks()[0].apply().force());
   Answer("server0", ApplyResult::APPLIED);
@@ -65,8 +65,8 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
-  // The kept report is true even if the controller dies now.
-  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
+  // It is kept as it is, and LOST if the controller dies now.
+  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::RUNNING);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::SUCCEEDED);
@@ -322,8 +322,9 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   cut.set_actor("alice");
   for (int i = 0; i < 3; ++i) {
     cut.add_hosts()->set_host(absl::StrCat("server", i));
-    cut.mutable_hosts(i)->set_outcome(i < 2 ? ApplyResult::LOST
+    cut.mutable_hosts(i)->set_outcome(i < 2 ? ApplyResult::RUNNING
                                             : ApplyResult::NOT_STARTED);
+    cut.mutable_hosts(i)->set_state(i < 2 ? HOST_RUNNING : HOST_WAITING);
   }
   HistoryRecord record;
   record.mutable_entry()->set_id("1111222233334444");
@@ -357,7 +358,7 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   plan.mutable_hosts(2)->mutable_steps()->Add()->set_kind(CHANGE_TLS);
   plan.set_digest(PlanDigest(plan));
   ChangeRequest request = By("alice");
-  request.canary = 1;
+  request.options.set_canary(1);
   const auto run = Apply(plan, request).value();
   EXPECT_EQ(links_["server2"]->tasks().size(), 1u);
   EXPECT_TRUE(links_["server0"]->tasks().empty());
@@ -376,7 +377,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.canary = 1;
+  request.options.set_canary(1);
   const auto run = Apply(MakePlan(2), request).value();
   const std::string id = run->run_id();
   // A prefix of the id works, too.
@@ -424,7 +425,7 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
 TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
   ChangeRequest request = By("alice");
-  request.wave_size = 1;
+  request.options.set_wave_size(1);
   const auto run = Apply(MakePlan(3), request).value();
   const std::string id = run->run_id();
   ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());

@@ -194,8 +194,8 @@ TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   Attach("server0");
   ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(1), 0)).ok());
   ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  request.auto_confirm = true;
+  request.options.set_confirm_within_ms(kWithinMs);
+  request.options.set_auto_confirm(true);
   const auto run = Apply(MakePlan(1), request).value();
   id_ = run->run_id();
   const auto killed = std::move(changes_);
@@ -234,7 +234,7 @@ TEST_F(PendingHostsTest, HoldsUpNoApplyOfOtherHosts) {
   EXPECT_THAT(refused.message(),
               Tells("msg-change-not-notified", kAny, "server1"));
   ChangeRequest request = By("carol");
-  request.confirm_within = absl::Minutes(10);
+  request.options.set_confirm_within_ms(600000);
   const auto run = Apply(MakePlan(1), request).value();
   const std::string first = std::exchange(id_, run->run_id());
   AnswerApplied(0, 600000);
@@ -273,19 +273,18 @@ TEST_F(PendingHostsTest, HostIsNotifiedByTheNextControllerBehindNewerApplies) {
 TEST_F(ClusterConfirmTest, KeepsOnlySoManyWithPendingHosts) {
   constexpr int kMost = static_cast<int>(kMaxPendingChanges);
   StartControllerOf(kMost + 1);
-  const auto apply_on = [this](int host, absl::Duration within) {
+  const auto apply_on = [this](int host, uint32_t within_ms) {
     ClusterPlan plan = MakePlan(1);
     plan.mutable_hosts()->DeleteSubrange(1, 2);
     plan.mutable_hosts(0)->set_host(absl::StrCat("server", host));
     plan.set_digest(PlanDigest(plan));
     ChangeRequest request = By("alice");
-    request.confirm_within = within;
+    request.options.set_confirm_within_ms(within_ms);
     return Apply(plan, request);
   };
-  const absl::Duration within = absl::Milliseconds(kWithinMs);
   for (int host = 0; host < kMost; ++host) {
     Attach(absl::StrCat("server", host));
-    const auto run = apply_on(host, within).value();
+    const auto run = apply_on(host, kWithinMs).value();
     id_ = run->run_id();
     AnswerApplied(host, kWithinMs);
     AnswerFacts(host);
@@ -294,19 +293,19 @@ TEST_F(ClusterConfirmTest, KeepsOnlySoManyWithPendingHosts) {
   }
   EXPECT_THAT(changes_->Pending(), SizeIs(kMaxPendingChanges));
   Attach(absl::StrCat("server", kMost));
-  const absl::Status refused = apply_on(kMost, within).status();
+  const absl::Status refused = apply_on(kMost, kWithinMs).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr(absl::StrCat("at most ", kMost, " applies may be so")));
-  EXPECT_TRUE(apply_on(kMost, absl::ZeroDuration()).ok());
+  EXPECT_TRUE(apply_on(kMost, 0).ok());
 }
 
 TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  request.wave_size = 1;
+  request.options.set_confirm_within_ms(kWithinMs);
+  request.options.set_wave_size(1);
   const auto run = Apply(MakePlan(2), request).value();
   id_ = run->run_id();
   Lose(1);
@@ -347,7 +346,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   Answer("server1", ApplyResult::ROLLED_BACK);
   id_.clear();
   ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
+  request.options.set_confirm_within_ms(kWithinMs);
   const auto run = Apply(MakePlan(2), request).value();
   id_ = run->run_id();
   AnswerApplied(0, 1);

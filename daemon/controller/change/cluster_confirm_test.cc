@@ -236,9 +236,9 @@ TEST_F(ClusterConfirmTest, FailedRunRevertsUnlessAPersonConfirmsIt) {
   Attach("server0");
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  request.auto_confirm = true;
-  request.canary = 1;
+  request.options.set_confirm_within_ms(kWithinMs);
+  request.options.set_auto_confirm(true);
+  request.options.set_canary(1);
   const auto run = Apply(MakePlan(2), request).value();
   id_ = run->run_id();
   AnswerApplied(0, kWithinMs);
@@ -255,7 +255,7 @@ TEST_F(ClusterConfirmTest, FailedRunRevertsUnlessAPersonConfirmsIt) {
 TEST_F(ClusterConfirmTest, NeedsNoConfirmationWhereNoHostHadAnythingToDo) {
   Attach("server0");
   ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
+  request.options.set_confirm_within_ms(kWithinMs);
   const auto run = Apply(MakePlan(1), request).value();
   Answer("server0", ApplyResult::NOTHING_TO_DO);
   EXPECT_EQ(Kept(run->run_id()).confirmation().state(),
@@ -277,7 +277,7 @@ TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
   }
   plan.set_digest(PlanDigest(plan));
   ChangeRequest request = By("alice");
-  request.wave_size = 1;
+  request.options.set_wave_size(1);
   const auto run = Apply(plan, request).value();
   EXPECT_EQ(absl::Milliseconds(NewestTask(0).apply().confirm_within_ms()),
             kHosts * kDefaultConfirmPerWave);
@@ -289,8 +289,8 @@ class SlowWavesTest : public ClusterConfirmTest {
   SlowWavesTest() {
     for (const char* host : {"server0", "server1", "server2"}) Attach(host);
     ChangeRequest request = By("alice");
-    request.confirm_within = absl::Minutes(1);
-    request.wave_size = 1;
+    request.options.set_confirm_within_ms(60000);
+    request.options.set_wave_size(1);
     const auto run = Apply(MakePlan(3), request);
     EXPECT_TRUE(run.ok()) << run.status();
     id_ = (*run)->run_id();
@@ -363,7 +363,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   knows_confirm_ = false;
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
+  request.options.set_confirm_within_ms(kWithinMs);
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused.message(), Tells("msg-change-cannot-revert", "server1"));

@@ -129,8 +129,9 @@ FindingValue HostsOf(int count, const char* outcome) {
 }
 
 TEST(RecordOfApplyTest, CountsHostsByOutcome) {
-  const HistoryRecord record =
-      RecordOfApply(MakeApply(ApplyReport::STOPPED), "pid:7");
+  ApplyReport report = MakeApply(ApplyReport::STOPPED);
+  report.set_network_namespace("pid:7");
+  const HistoryRecord record = RecordOfApply(report);
   EXPECT_EQ(record.entry().id(), "00000000000000bb");
   EXPECT_EQ(record.entry().kind(), HISTORY_APPLY);
   EXPECT_EQ(record.entry().actor(), "carol");
@@ -150,7 +151,7 @@ TEST(RecordOfApplyTest, CountsHostsByOutcome) {
 
 TEST(RecordOfApplyTest, NoOutcomeCountsAsInterrupted) {
   const auto outcome = [](ApplyReport::Outcome outcome) {
-    return RecordOfApply(MakeApply(outcome), "").entry().outcome();
+    return RecordOfApply(MakeApply(outcome)).entry().outcome();
   };
   EXPECT_EQ(outcome(ApplyReport::RUNNING), "running");
   EXPECT_EQ(outcome(ApplyReport::SUCCEEDED), "succeeded");
@@ -163,7 +164,7 @@ TEST(RecordOfApplyTest, RollbackBelongsToItsApply) {
   report.set_rollback(true);
   report.set_run_id("00000000000000cc");
   report.set_enforced(true);
-  const HistoryEntry entry = RecordOfApply(report, "").entry();
+  const HistoryEntry entry = RecordOfApply(report).entry();
   EXPECT_EQ(entry.kind(), HISTORY_ROLLBACK);
   EXPECT_EQ(entry.id(), "00000000000000cc");
   EXPECT_EQ(entry.parent_id(), "00000000000000bb");
@@ -187,7 +188,7 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
   report.add_hosts()->set_outcome(ApplyResult::APPLIED);
   const auto summary = [&report](Confirmation::State state) {
     report.mutable_confirmation()->set_state(state);
-    return ValueText(RecordOfApply(report, "").entry().summary_words());
+    return ValueText(RecordOfApply(report).entry().summary_words());
   };
   report.mutable_confirmation()->set_confirmed_by("bob");
   const FindingValue applied =
@@ -213,7 +214,7 @@ TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {
       "run_id: '0123456789abcdef' outcome: SUCCEEDED "
       "hosts {outcome: APPLIED} hosts {outcome: NOTHING_TO_DO}");
   const auto outcome = [&report] {
-    return RecordOfApply(report, "").entry().outcome();
+    return RecordOfApply(report).entry().outcome();
   };
   EXPECT_EQ(outcome(), "succeeded");
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);

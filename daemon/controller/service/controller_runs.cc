@@ -347,11 +347,10 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
   options.budget = std::make_shared<CallBudget>(&budget_, user->name);
   stream->Begin(std::move(options));
   ChangeRequest change;
-  change.actor = user->ToString();
   change.caller = AuditCaller(*context, call);
   change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
-  change.wave_size = request.wave_size();
-  change.force = request.force();
+  change.options.set_wave_size(request.wave_size());
+  change.options.set_force(request.force());
   // Beginning a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(
       [this, weak = std::weak_ptr<ApplyStream>(stream), call, change,
@@ -359,8 +358,9 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
         absl::Status status = complete(&change);
         if (status.ok()) status = changes_->Start(change, watcher).status();
         if (status.ok()) return;
-        parts_.log->Warning("refused ", call, " to ", ActorName(change.actor),
-                            " (", change.from, "): ", status.message());
+        parts_.log->Warning("refused ", call, " to ",
+                            ActorName(change.caller.who()), " (", change.from,
+                            "): ", status.message());
         parts_.audit->Refuse(change.caller, status);
         if (const auto to = weak.lock()) to->End(status);
       },
@@ -375,10 +375,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
   return RunChange(
       context, "ApplyPlan", *request,
       [this, asked = *request](ChangeRequest* change) -> absl::Status {
-        change->canary = asked.canary();
-        change->confirm_within = absl::Milliseconds(asked.confirm_within_ms());
-        change->auto_confirm = asked.auto_confirm();
-        change->no_confirm = asked.no_confirm();
+        change->options = asked;
         ASSIGN_OR_RETURN(
             change->plan,
             ReadKeptPlan(*parts_.history, asked.plan_id(), asked.digest()));

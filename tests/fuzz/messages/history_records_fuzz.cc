@@ -60,7 +60,7 @@ CLUSTERD_FUZZ_MESSAGE(HistoryInput) {
     KeepAndRead(record);
     KeepAndRead(RecordOfCheck(record.report(), record.entry().actor()));
     KeepAndRead(RecordOfPlan(record.plan(), record.entry().elapsed_ms()));
-    KeepAndRead(RecordOfApply(record.apply(), ""));
+    KeepAndRead(RecordOfApply(record.apply()));
   }
   return 0;
 }

@@ -149,6 +149,13 @@ class ApplyRunTest : public testing::Test {
     return result;
   }
 
+  // The host reports this result of an earlier apply. True if it is news.
+  bool Tell(const std::string& name, const ApplyResult& result) {
+    PastApplies past;
+    *past.add_results() = result;
+    return run_->OnPastApplies(name, past);
+  }
+
   void Lose(const std::string& name) {
     hosts_.Detach(attached_[name].session, ToFindingValue(kBroke));
     pool_.Drain();

@@ -98,7 +98,7 @@ class ClusterChangesTest : public testing::Test {
 
   static ChangeRequest By(const std::string& actor) {
     ChangeRequest request;
-    request.actor = actor;
+    request.caller.set_who(actor);
     request.from = "operator, ipv4:10.0.0.9:5123";
     return request;
   }

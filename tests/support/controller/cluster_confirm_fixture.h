@@ -47,8 +47,8 @@ class ClusterConfirmTest : public ClusterChangesTest {
     // Keeps the plan like the controller that made it, for the next one.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
     ChangeRequest request = By("alice");
-    request.confirm_within = absl::Milliseconds(kWithinMs);
-    request.auto_confirm = automatic;
+    request.options.set_confirm_within_ms(kWithinMs);
+    request.options.set_auto_confirm(automatic);
     const auto run = Apply(MakePlan(hosts), request);
     ASSERT_TRUE(run.ok()) << run.status();
     id_ = (*run)->run_id();
@@ -130,8 +130,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     past.add_results()->set_apply_id(id_);
     past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
     past.mutable_results(0)->set_host(Name(host));
-    past.set_waits_for_confirmation(id_);
-    past.set_reverts_in_ms(reverts_in_ms);
+    past.mutable_results(0)->set_reverts_in_ms(reverts_in_ms);
     changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }

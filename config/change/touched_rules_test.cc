@@ -1,9 +1,10 @@
+#include "config/change/touched_rules.h"
+
 #include <set>
 #include <string>
 
 #include "config/plan/setting_rows.h"
 #include "config/words/words.h"
-#include "daemon/controller/change/apply_end.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/plan_steps.h"
