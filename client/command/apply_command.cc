@@ -442,7 +442,7 @@ class ApplyCommand final : public RunCommand {
     report_.set_plan_digest(plan_.digest());
 
     const std::string wanted = NetworkNamespaceText(network_namespace_);
-    const std::string planned = PlanNamespace(plan_);
+    const std::string planned = NamespaceOfPlan(plan_);
     if (wanted.empty() || planned == wanted) return;
     AddMistake(
         "msg-netns-not-of-plan", wanted, file_,

@@ -266,7 +266,7 @@ TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
 TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
   ClusterPlan plan = TwoHosts();
   PlanStep& step = *plan.mutable_hosts(1)->add_steps();
-  step = DeviceStep(0, kTlsSetting, "on", "off");
+  step = DeviceStep(0, SETTING_TLS, "on", "off");
   step.set_id(3);
   Reseal(plan);
   const ProgramOutput output = RunProgram(
@@ -495,7 +495,7 @@ ClusterPlan ReaddressingPlan() {
   ClusterPlan plan = TwoHosts();
   for (HostPlan& host : *plan.mutable_hosts()) {
     PlanStep& step = *host.add_steps();
-    step = DeviceStep(0, kAddressSetting, "10.0.0.3/255.255.255.0",
+    step = DeviceStep(0, SETTING_ADDRESS, "10.0.0.3/255.255.255.0",
                       "10.0.0.2/255.255.255.0");
     step.set_id(host.steps_size());
   }

@@ -149,9 +149,9 @@ std::string OwnVersionLine() {
 
 // clusterctl version: the client's version, and that of the controller named by
 // an option, the environment or client.yaml.
-class VersionCommand final : public Command {
+class VersionCommand final : public CliCommand {
  public:
-  VersionCommand() : Command("version") {}
+  VersionCommand() : CliCommand("version") {}
 
  private:
   int Work() override {
@@ -181,7 +181,7 @@ struct Tree {
   CommandList commands;
   ConnectionFlags connection;
   std::string language;
-  Command* named = nullptr;
+  CliCommand* named = nullptr;
   MistakeList mistakes;                     // In values of the line.
   std::map<std::string, CLI::App*> groups;  // "config"
 };
@@ -258,7 +258,7 @@ void BuildTree(Tree& tree, Language language) {
   tree.commands.push_back(std::make_unique<VersionCommand>());
   AddHelpCommands(tree.root, tree.commands);
   for (const auto& owned : tree.commands) {
-    Command* const command = owned.get();
+    CliCommand* const command = owned.get();
     CLI::App* const app = AddApp(tree, command->name(), language);
     command->AddOptions(*app);
     if (command->TakesConnection()) AddConnectionOptions(*app, tree.connection);

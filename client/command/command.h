@@ -69,14 +69,14 @@ struct Session {
   std::function<Terminal()> read_terminal = nullptr;
 };
 
-class Command {
+class CliCommand {
  public:
   // `name` is "check", or "config show" below "config". The page
   // help/config-show.txt must exist. `name` outlives the command.
-  explicit Command(const char* name) : name_(name) {}
-  virtual ~Command() = default;
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
+  explicit CliCommand(const char* name) : name_(name) {}
+  virtual ~CliCommand() = default;
+  CliCommand(const CliCommand&) = delete;
+  CliCommand& operator=(const CliCommand&) = delete;
 
   const char* name() const { return name_; }
 
@@ -182,7 +182,7 @@ class Command {
 };
 
 // Each adds the commands of one file, in the order of the help text.
-using CommandList = std::vector<std::unique_ptr<Command>>;
+using CommandList = std::vector<std::unique_ptr<CliCommand>>;
 void AddCheckCommand(CommandList& commands);
 void AddHookCommand(CommandList& commands);
 void AddPlanCommand(CommandList& commands);

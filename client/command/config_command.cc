@@ -225,9 +225,9 @@ std::string SpecSummary(const std::string& file, const ClusterSpec& spec) {
              profile.ok() ? (*profile)->title : spec.product());
 }
 
-class ConfigCommand : public Command {
+class ConfigCommand : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
  protected:
   // A message may have several lines, each a mistake with the file's name, so
@@ -349,9 +349,9 @@ std::optional<Ipv4Address> AddressOfPeer(absl::string_view peer) {
   return address.ok() ? std::make_optional(*address) : std::nullopt;
 }
 
-class SpecWritingCommand : public Command {
+class SpecWritingCommand : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
  protected:
   void AddOutput(CLI::App& app) {

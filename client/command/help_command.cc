@@ -77,9 +77,9 @@ bool ExplainErrorCode(const std::string& code, Page& page) {
   return true;
 }
 
-class ExplainCommand final : public Command {
+class ExplainCommand final : public CliCommand {
  public:
-  ExplainCommand() : Command("explain") {}
+  ExplainCommand() : CliCommand("explain") {}
 
   void AddOptions(CLI::App& app) override {
     AddOption(
@@ -124,9 +124,10 @@ const CLI::App* Below(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-class HelpCommand final : public Command {
+class HelpCommand final : public CliCommand {
  public:
-  explicit HelpCommand(const CLI::App& root) : Command("help"), root_(root) {}
+  explicit HelpCommand(const CLI::App& root)
+      : CliCommand("help"), root_(root) {}
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "COMMAND", "", words_, "A command, e.g. check");
@@ -155,9 +156,9 @@ class HelpCommand final : public Command {
   std::vector<std::string> words_;
 };
 
-class CompletionCommand final : public Command {
+class CompletionCommand final : public CliCommand {
  public:
-  CompletionCommand() : Command("completion") {}
+  CompletionCommand() : CliCommand("completion") {}
 
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "SHELL", shell_, "bash, zsh, fish");
@@ -229,10 +230,10 @@ Place PlaceBehind(const CLI::App& root, const std::vector<std::string>& words) {
 }
 
 // Not listed, since only shells run it.
-class CompleteCommand final : public Command {
+class CompleteCommand final : public CliCommand {
  public:
   CompleteCommand(Place place, std::string typed)
-      : Command("complete"),
+      : CliCommand("complete"),
         place_(std::move(place)),
         typed_(std::move(typed)) {}
 

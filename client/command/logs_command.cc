@@ -241,9 +241,9 @@ class BundleCommand final : public LogsRequestCommand {
 
 constexpr char kStandardInput[] = "/dev/stdin";
 
-class AnonymiseCommand final : public Command {
+class AnonymiseCommand final : public CliCommand {
  public:
-  AnonymiseCommand() : Command("anonymise") {}
+  AnonymiseCommand() : CliCommand("anonymise") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("FILE", file_, "New file, which only you can read")

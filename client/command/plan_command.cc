@@ -79,7 +79,7 @@ class PlanCommand final : public ClusterRequest {
       return InternalWords("msg-plan-not-valid", MessageWords(verified));
     }
     const std::string wanted = NetworkNamespaceText(network_namespace_);
-    const std::string planned = PlanNamespace(plan_);
+    const std::string planned = NamespaceOfPlan(plan_);
     if (planned != wanted && (counts_.steps > 0 || !planned.empty())) {
       return InternalWords("msg-plan-of-other-namespace", planned, wanted);
     }

@@ -31,9 +31,9 @@ enum class OutputFormat {
   kHtml
 };
 
-class Request : public Command {
+class Request : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
   // Adds the options of a call that the controller answers at once.
   void AddOptions(CLI::App& app) override {

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
+#include "config/values/fact_key.h"
 #include "config/words/state_word.h"
 
 namespace clusterd {
@@ -32,10 +33,11 @@ Meant MeantBy(const ClusterPlan& plan) {
 }  // namespace
 
 RuleSelection TouchedRules(const ClusterPlan& plan) {
+  // Names of settings and kernel parameters.
   std::set<std::string> set;
   for (const HostPlan& host : plan.hosts()) {
     for (const PlanStep& step : host.steps()) {
-      set.insert(step.setting());
+      set.insert(SettingName(step.setting()));
       set.insert(step.target().kernel_parameter());
     }
   }

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

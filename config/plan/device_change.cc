@@ -3,8 +3,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/plan/device_planner.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
@@ -43,28 +43,13 @@ Obstruction WhyNoSetCommands(const HostFacts& facts) {
 
 Obstruction WhyNoMap(const DeviceSetting& setting, uint32_t device,
                      const HostPlanBuilder& plan) {
-  const std::string key = HccnConfKey(setting.conf_keys, device);
+  if (!setting.is_map()) return std::nullopt;
+  const std::string key = HccnConfKey(setting.conf_keys[0], device);
   const std::string text = plan.ConfValue(key);
-  if (!setting.is_map || setting.is_legal(StoredPart(setting, text))) {
+  if (setting.is_legal(ParseSetting(setting, {StoredText(setting, text)}))) {
     return std::nullopt;
   }
   return Worded("plan-say-not-such-a-map", absl::StrCat(key, "=", text));
-}
-
-TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
-                     uint32_t device) {
-  TakenGateway taken;
-  for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
-    if (entry.key() != "gateway" || !entry.has_device() ||
-        !ShareGateway(profile, entry.device(), device)) {
-      continue;
-    }
-    if (taken.entry == nullptr || entry.device() < taken.entry->device()) {
-      taken = {&entry, RepairedEntry(entry).value()};
-    }
-  }
-  const bool is_own = taken.entry != nullptr && taken.entry->device() == device;
-  return is_own ? TakenGateway() : taken;
 }
 
 namespace {
@@ -160,7 +145,7 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
     // Otherwise the spec requests no address, nor a setting that needs one.
     const bool matters =
         absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
-          return setting.always_saved && setting.wanted(spec, device);
+          return setting.always_saved && setting.Wanted(spec, device);
         });
     if (matters) block(*unknown, Worded("plan-say-ask-the-tool"));
     return;

@@ -87,7 +87,7 @@ TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
   EXPECT_EQ(plan.steps(0).consequences(0), Say("plan-say-unseen-routes"));
   EXPECT_EQ(
       StepText(plan.steps(1)),
-      StepText(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.0.254")));
+      StepText(DeviceStep(0, SETTING_GATEWAY, "10.0.0.254", "10.0.0.254")));
 }
 
 TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
@@ -129,9 +129,10 @@ TEST(PlanDeviceStepsTest, WritesAFileThatDisagreesThroughTheTool) {
   SetConf(&facts, "netdetect_1", "");
   const HostPlan plan = Plan(GoodSpec(), facts);
   EXPECT_EQ(StepTexts(plan),
-            StepTexts({RewriteStep(1, kAddressSetting, "10.9.9.9/255.255.255.0",
+            StepTexts({RewriteStep(1, SETTING_ADDRESS, "10.9.9.9/255.255.255.0",
                                    "10.0.0.2/255.255.255.0"),
-                       RewriteStep(1, kDetectSetting, "none", "10.0.0.254")}));
+                       RewriteStep(1, SETTING_DETECT_ADDRESS, "none",
+                                   "10.0.0.254")}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
 }
 
@@ -159,10 +160,10 @@ TEST(PlanUnnamedTest, LetsTheFileHaveWhatTheDeviceHas) {
   SetConf(&facts, "gateway_0", "");
   SetConf(&facts, "netdetect_0", "10.0.0.77");
   const HostPlan plan = Plan(SilentSpec(), facts);
-  EXPECT_EQ(
-      StepTexts(plan),
-      StepTexts({RewriteStep(0, kGatewaySetting, "none", "10.0.0.254"),
-                 RewriteStep(0, kDetectSetting, "10.0.0.77", "10.0.0.254")}));
+  EXPECT_EQ(StepTexts(plan),
+            StepTexts({RewriteStep(0, SETTING_GATEWAY, "none", "10.0.0.254"),
+                       RewriteStep(0, SETTING_DETECT_ADDRESS, "10.0.0.77",
+                                   "10.0.0.254")}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
   // If the spec names only an address, the device keeps the other two as well.
@@ -346,9 +347,7 @@ TEST(PlanDeviceStepsTest, BlocksAnAddressThatABlockedDeviceKeeps) {
 TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
   const HostFacts facts = LiveFacts("10.7.0.1");
   const HostPlan plan = Plan(GoodSpec(), facts);
-  std::vector<std::string> names;
-  for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
-  EXPECT_THAT(names,
+  EXPECT_THAT(FactNames(plan),
               ElementsAre("device 0: address", "device 0: gateway",
                           "hccn.conf: address_0", "hccn.conf: gateway_0",
                           "hccn.conf: netmask_0", "hccn.conf: routes_0"));
@@ -430,7 +429,7 @@ TEST(PlanTlsStepsTest, RewritesTheFileThatSaysNotTheSwitchOfTheDevice) {
   for (const auto& [in_file, step] : std::map<std::string, std::string>{
            {"1", head + "1 -> 0"},
            {"2", head + "2 -> 0"},
-           {"", StepText(RewriteStep(0, kTlsSetting, "none", "off"))}}) {
+           {"", StepText(RewriteStep(0, SETTING_TLS, "none", "off"))}}) {
     HostFacts facts = GoodFacts("node-01");
     SetConf(&facts, "tls_enable_0", in_file);
     const HostPlan plan = Plan(GoodSpec(), facts);
@@ -476,8 +475,9 @@ TEST(PlanMtuTest, SetsItOnEveryDeviceThatDiffersAndRestsOnDeviceAndFile) {
   EXPECT_EQ(plan.steps(0).precondition(),
             Say("plan-say-if-idle", 0, "MTU 1500"));
   EXPECT_EQ(plan.steps(0).undo(), Say("plan-say-undo-set", 1500));
-  EXPECT_EQ(plan.facts(0).name(), "device 0: mtu");
-  EXPECT_EQ(plan.facts(2).name(), "hccn.conf: mtu_0");
+  EXPECT_THAT(FactNames(plan),
+              ElementsAre("device 0: mtu", "hccn.conf: mtu_0", "device 1: mtu",
+                          "hccn.conf: mtu_1"));
   EXPECT_TRUE(FindMovedFacts(plan, FactsOfMtu(1500)).empty());
 }
 
@@ -486,7 +486,7 @@ TEST(PlanMtuTest, WritesTheKeyThatTheFileLacks) {
   SetConf(&facts, "mtu_1", "");
   const HostPlan plan = Plan(SpecOfMtu(9000), facts);
   EXPECT_EQ(StepTexts(plan),
-            StepTexts({RewriteStep(1, kMtuSetting, "none", "9000")}));
+            StepTexts({RewriteStep(1, SETTING_MTU, "none", "9000")}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
 }
 

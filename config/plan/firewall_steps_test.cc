@@ -151,10 +151,9 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   EXPECT_THAT(plan.steps(0).consequences(),
               ElementsAre(Say("plan-say-open-now", "60000-60015")));
   EXPECT_EQ(plan.steps(1).consequences(0), Say("plan-say-open-now", "29500"));
-  std::vector<std::string> names;
-  for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
-  EXPECT_THAT(names, ElementsAre("firewalld: active", "firewalld: allowed",
-                                 "firewalld: allowed permanently"));
+  EXPECT_THAT(FactNames(plan),
+              ElementsAre("firewalld: active", "firewalld: allowed",
+                          "firewalld: allowed permanently"));
   // Another program stored the rules since: the plan no longer fits this host.
   Allow(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
@@ -205,7 +204,8 @@ TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
   EXPECT_TRUE(Plan(OpenPorts(), facts).notes().empty());
   AppliedDrift* drift = facts.mutable_drift()->mutable_value()->add_drifts();
   drift->set_apply_id("a1");
-  drift->mutable_opened()->set_program(FIREWALLD);
+  drift->mutable_target()->mutable_target()->mutable_rule()->set_program(
+      FIREWALLD);
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_TRUE(plan.steps().empty());
   EXPECT_TRUE(plan.blocked().empty());

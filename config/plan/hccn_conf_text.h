@@ -20,8 +20,6 @@
 
 namespace clusterd {
 
-inline constexpr char kHccnConfFile[] = "/etc/hccn.conf";
-
 // "address_3". Keys of routes also end in the device.
 std::string HccnConfKey(absl::string_view key, uint32_t device);
 
@@ -41,6 +39,9 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line);
 // Repairs the entry: removes blanks and the carriage return (from a host: the
 // two characters "\r") at the end of its line; adds a route's "gateway_".
 HccnConf::Entry RepairedEntry(HccnConf::Entry entry);
+
+// The words of the repair of such a problem; nullptr: it has none.
+const char* RepairOf(HccnConf::Problem::Kind kind);
 
 // True if RepairHccnConf can remove this problem.
 bool IsRepairable(const HccnConf::Problem& problem);

@@ -1,12 +1,7 @@
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/hccl/job_ports.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/step_planners.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
@@ -17,39 +12,21 @@
 namespace clusterd {
 namespace {
 
-constexpr char kHeading[] =
-    "# Written by clusterd. Lines that clusterd does not set are kept.\n";
-
 // The most that HCCL's own documents advise.
 constexpr uint64_t kMostDialers = 65535;
-constexpr uint32_t kLargestNumber = 2147483647;
-
-constexpr KernelParameter kParameters[] = {
-    {kReservedPortsKey, nullptr, &KernelFacts::reserved_ports_at_boot, nullptr,
-     nullptr},
-    {kSomaxconnKey, &KernelFacts::somaxconn, &KernelFacts::somaxconn_at_boot,
-     &KernelSpec::somaxconn, "plan-say-old-limit"},
-    {kSynBacklogKey, &KernelFacts::tcp_max_syn_backlog,
-     &KernelFacts::tcp_max_syn_backlog_at_boot,
-     &KernelSpec::tcp_max_syn_backlog, nullptr},
-};
-
-const KernelParameter* FindKernelParameter(absl::string_view key) {
-  return FirstWith(kParameters, &KernelParameter::key, key);
-}
-
-// The spec's value; "": none. InvalidArgument: the kernel rejects it.
-absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
-                                     const HostFacts& host,
-                                     const KernelParameter& parameter) {
+// The spec's value; none if it has none. InvalidArgument: the kernel rejects
+// it.
+absl::StatusOr<SettingValue> WantedBy(const ClusterSpec& spec,
+                                      const HostFacts& host,
+                                      const KernelParameter& parameter) {
   if (parameter.is_ports()) {
     ASSIGN_OR_RETURN(const PortSet ports, HcclRange(spec, host));
-    return HandedOut(ports, host).ToString();
+    return PortsValue(HandedOut(ports, host));
   }
   const uint32_t asked = (spec.kernel().*parameter.asked)();
-  if (asked == 0) return "";
-  if (asked > kLargestNumber) {
-    return InvalidWords("plan-say-kernel-takes", kLargestNumber);
+  if (asked == 0) return NoneValue();
+  if (asked > kLargestSysctl) {
+    return InvalidWords("plan-say-kernel-takes", kLargestSysctl);
   }
   // Connections to the root at once: all ranks, one per device, and one agent
   // per server.
@@ -57,57 +34,43 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
   for (const ServerSpec& server : spec.servers()) {
     dialers += server.devices_size() + 1;
   }
-  return absl::StrCat(
+  return NumberValue(
       std::max<uint64_t>(asked, std::min(dialers, kMostDialers)));
-}
-
-absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
-  uint64_t number = 0;
-  if (absl::SimpleAtoi(text, &number)) return number;
-  return InvalidWords("plan-say-not-a-number", text);
-}
-
-// The key that a line sets, with dots; empty: none.
-std::string SysctlKeyOf(absl::string_view line) {
-  line = absl::StripAsciiWhitespace(line);
-  if (line.empty() || line[0] == '#' || line[0] == ';') return "";
-  const size_t equals = line.find('=');
-  if (equals == absl::string_view::npos) return "";
-  absl::string_view key = line.substr(0, equals);
-  absl::ConsumePrefix(&key, "-");
-  return absl::StrReplaceAll(absl::StripAsciiWhitespace(key), {{"/", "."}});
 }
 
 const KernelParameter* ParameterOf(const PlanStep& step) {
   return FindKernelParameter(step.target().kernel_parameter());
 }
 
-FindingValue OrEmpty(const std::string& value) {
-  return value == kNoneFact ? Worded("plan-say-empty") : ToFindingValue(value);
+FindingValue OrEmpty(const SettingValue& value) {
+  return value.has_none() ? Worded("plan-say-empty")
+                          : ToFindingValue(SettingText(value));
 }
 
 FindingValue RunningText(const PlanStep& step) {
   return Worded("plan-say-change", step.target().kernel_parameter(),
-                OrEmpty(step.from()), step.to());
+                OrEmpty(step.from()), SettingText(step.to()));
 }
 FindingValue RunningCondition(const PlanStep& step) {
   return Worded("plan-say-is", step.target().kernel_parameter(),
                 OrEmpty(step.from()));
 }
 FindingValue RunningUndo(const PlanStep& step) {
-  return step.from() == kNoneFact ? Worded("plan-say-write-empty")
-                                  : Worded("plan-say-write", step.from());
+  return step.from().has_none()
+             ? Worded("plan-say-write-empty")
+             : Worded("plan-say-write", SettingText(step.from()));
 }
 
 FindingValue AtBootText(const PlanStep& step) {
   return ToFindingValue(absl::StrCat(
       kSysctlFile, ": ", step.target().kernel_parameter(), " = ",
-      step.from() == kNoneFact ? "" : absl::StrCat(step.from(), " -> "),
-      step.to()));
+      step.from().has_none() ? ""
+                             : absl::StrCat(SettingText(step.from()), " -> "),
+      SettingText(step.to())));
 }
 FindingValue AtBootCondition(const PlanStep& step) {
-  return Worded(step.from() == kNoneFact ? "plan-say-not-set-in"
-                                         : "plan-say-as-it-was-seen",
+  return Worded(step.from().has_none() ? "plan-say-not-set-in"
+                                       : "plan-say-as-it-was-seen",
                 kSysctlFile);
 }
 FindingValue AtBootUndo(const PlanStep&) {
@@ -116,27 +79,35 @@ FindingValue AtBootUndo(const PlanStep&) {
 
 absl::Status CheckKernelStep(const PlanStep& step) {
   const std::string& key = step.target().kernel_parameter();
-  ASSIGN_OR_RETURN(const auto canonical, CanonicalSysctlValue(key, step.to()));
-  return canonical == step.to() ? absl::OkStatus()
-                                : NotOneToSet(key, step.to());
+  ASSIGN_OR_RETURN(const KernelParameter* const parameter, OurParameter(key));
+  const SettingValue& to = step.to();
+  if (parameter->is_ports()) {
+    return PortsValue(PortsOf(to)) == to ? absl::OkStatus()
+                                         : NotOneToSet(key, to);
+  }
+  if (to.number() > 0 && to.number() <= kLargestSysctl) return absl::OkStatus();
+  return InvalidWords("msg-plan-number-not-valid", key, SettingText(to),
+                      kLargestSysctl);
 }
 
 absl::string_view BaseName(absl::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The sysctl.d files' assignments to one parameter.
+// The sysctl.d files' assignments to one parameter, by values.
 struct AtBoot {
-  std::optional<std::string> wins;                     // The last assignment.
-  std::string ours = kNoneFact;                        // Our own file's value.
+  SettingValue wins = NoneValue();                     // The last assignment.
+  SettingValue ours = NoneValue();                     // Our own file's.
   const PersistentValue::Assignment* later = nullptr;  // One that follows it.
 };
 
-AtBoot ReadAtBoot(const PersistentValue& value) {
+AtBoot ReadAtBoot(const KernelParameter& parameter,
+                  const PersistentValue& value) {
   AtBoot at_boot;
   for (const PersistentValue::Assignment& each : value.assignments()) {
-    at_boot.wins = each.value();
-    if (each.file() == kSysctlFile) at_boot.ours = each.value();
+    at_boot.wins = ParseSysctl(parameter, each.value())
+                       .value_or(TextsValue({each.value()}));
+    if (each.file() == kSysctlFile) at_boot.ours = at_boot.wins;
     if (BaseName(each.file()) > BaseName(kSysctlFile)) at_boot.later = &each;
   }
   return at_boot;
@@ -145,28 +116,28 @@ AtBoot ReadAtBoot(const PersistentValue& value) {
 // Checks if the running value, or that of the next boot, is enough.
 StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   const KernelParameter* const parameter = ParameterOf(step);
-  std::string now = kUnknownFact;
-  if (parameter != nullptr && step.setting() == kRunningSetting) {
-    now = facts.Now(parameter->key);
+  SettingValue now;
+  if (parameter != nullptr && step.setting() == SETTING_RUNNING) {
+    now = facts.Now(GoalOf(step));
   } else if (parameter != nullptr) {
     const auto& fact = (facts.host().kernel().*parameter->at_boot)();
-    if (IsKnown(fact)) now = ReadAtBoot(fact.value()).wins.value_or(kNoneFact);
+    if (IsKnown(fact)) now = ReadAtBoot(*parameter, fact.value()).wins;
   }
-  if (now != kUnknownFact && Reaches(*parameter, now, step.to())) return {};
-  return NotSo(GoalName(step), now, step.to());
+  if (!IsUnknown(now) && Reaches(*parameter, now, step.to())) return {};
+  return NotSo(GoalOf(step), now, step.to());
 }
 
 // Keeps ports that others have reserved since. Only the value at boot may have
 // more ports; a running set that is larger for another reason is not a restore.
-bool Restores(const PlanStep& step, const std::string& applied) {
+bool Restores(const PlanStep& step, const SettingValue& applied) {
   const KernelParameter* const parameter = ParameterOf(step);
   if (step.to() == applied) return true;
   if (parameter == nullptr || !parameter->is_ports()) return false;
-  if (step.setting() == kAtBootSetting) {
+  if (step.setting() == SETTING_AT_BOOT) {
     return Reaches(*parameter, step.to(), applied);
   }
-  const auto both = RaisedTo(*parameter, step.from(), applied);
-  return both.ok() && step.to() == *both;
+  return applied.has_ports() &&
+         step.to() == RaisedTo(*parameter, step.from(), applied);
 }
 
 bool IsOfNamespace(const HostPlanBuilder& plan) {
@@ -185,60 +156,64 @@ void BlockUnknown(const FindingValue& what, const Missing* missing,
       Worded(is_absent ? "plan-say-set-on-host" : "plan-say-read-proc-sys"));
 }
 
+// "net.core.somaxconn 65535".
+std::string RequestText(const KernelParameter& parameter,
+                        const SettingValue& value) {
+  return absl::StrCat(parameter.key, " ", SysctlText(value));
+}
+
 // True if the value can be written; otherwise blocks it.
-bool IsWritable(const std::string& key, const std::string& wanted,
+bool IsWritable(const KernelParameter& parameter, const SettingValue& wanted,
                 HostPlanBuilder* plan) {
   const BoolFact& writable = plan->facts().kernel().proc_sys_writable();
   if (writable.state_case() != BoolFact::kValue || writable.value()) {
     return true;
   }
-  plan->Block(CHANGE_SYSCTL, {}, ToFindingValue(absl::StrCat(key, " ", wanted)),
+  plan->Block(CHANGE_SYSCTL, {}, ToFindingValue(RequestText(parameter, wanted)),
               Worded("plan-say-proc-sys-read-only"),
               IsOfNamespace(*plan) && !SharesHostNetwork(plan->facts())
-                  ? Worded("plan-say-recreate-container", key, wanted)
+                  ? Worded("plan-say-recreate-container", parameter.key,
+                           SysctlText(wanted))
                   : Worded("plan-say-run-on-host"));
   return false;
 }
 
-// Returns the parameter's value after the plan; nullopt if it is unknown.
-std::optional<std::string> PlanRunning(const KernelParameter& parameter,
-                                       const std::string& needed,
-                                       HostPlanBuilder* plan) {
-  const std::string key = parameter.key;
-  const FindingValue what = ToFindingValue(absl::StrCat(key, " ", needed));
+// Returns the parameter's value after the plan; unknown if that is not known.
+SettingValue PlanRunning(const KernelParameter& parameter,
+                         const SettingValue& needed, HostPlanBuilder* plan) {
+  const FindingValue what = ToFindingValue(RequestText(parameter, needed));
   const FactReading now = RunningValue(parameter, plan->facts().kernel());
-  if (now.value == kUnknownFact) {
+  if (IsUnknown(now.value)) {
     BlockUnknown(what, now.missing, plan);
-    return std::nullopt;
+    return {};
   }
-  const auto wanted = RaisedTo(parameter, now.value, needed);
-  if (!wanted.ok()) {
+  if (now.value.has_texts()) {
+    const auto read = ParseSysctl(parameter, SettingText(now.value));
     plan->Block(
         CHANGE_SYSCTL, {}, what,
-        Worded("plan-say-running-not-readable", MessageWords(wanted.status())),
+        Worded("plan-say-running-not-readable", MessageWords(read.status())),
         Worded("plan-say-set-by-hand"));
-    return std::nullopt;
+    return {};
   }
-  if (Reaches(parameter, now.value, needed)) return *wanted;
-  if (!IsWritable(key, *wanted, plan)) return std::nullopt;
-  std::vector<std::string> rests_on = {key};
-  if (IsOfNamespace(*plan)) rests_on.push_back(kNetworkNamespaceFact);
-  PlanStep* step = plan->AddStep(kRunningSetting, now.value, *wanted, rests_on);
-  step->mutable_target()->set_kernel_parameter(key);
+  const SettingValue wanted = RaisedTo(parameter, now.value, needed);
+  if (Reaches(parameter, now.value, needed)) return wanted;
+  if (!IsWritable(parameter, wanted, plan)) return {};
+  const FactKey goal = KernelFact(parameter.key, SETTING_RUNNING);
+  std::vector<FactKey> rests_on = {goal};
+  if (IsOfNamespace(*plan)) rests_on.push_back(NamespaceFact());
+  PlanStep* step = plan->AddStep(goal, now.value, wanted, std::move(rests_on));
   if (parameter.consequence != nullptr) {
     *step->mutable_consequences_said()->add_values() =
         Worded(parameter.consequence);
   }
-  return *wanted;
+  return wanted;
 }
 
 // Plans what the next boot lacks. `running`: the value after the plan.
-void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
-                const std::optional<std::string>& running,
-                HostPlanBuilder* plan) {
-  const std::string key = parameter.key;
+void PlanAtBoot(const KernelParameter& parameter, const SettingValue& needed,
+                const SettingValue& running, HostPlanBuilder* plan) {
   const FindingValue what =
-      Worded("plan-say-at-boot", absl::StrCat(key, " ", needed));
+      Worded("plan-say-at-boot", RequestText(parameter, needed));
   const PersistentValueFact& fact =
       (plan->facts().kernel().*parameter.at_boot)();
   if (!IsKnown(fact)) {
@@ -247,66 +222,30 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
         Worded("plan-say-sysctl-d-not-known", UnknownWords(fact)),
         Worded("plan-say-read-sysctl-d"));
   }
-  if (!running) return;  // Blocked by the running value.
-  const AtBoot at_boot = ReadAtBoot(fact.value());
-  if (at_boot.wins && Reaches(parameter, *at_boot.wins, needed)) return;
-  // Keeps the running ports and, in `wanted`, also those of the next boot.
-  const std::string& kept = parameter.is_ports() ? *running : needed;
-  std::string wanted = *running;
-  if (at_boot.wins) {
-    const auto raised = RaisedTo(parameter, *at_boot.wins, kept);
-    if (raised.ok()) wanted = *raised;
-  }
+  if (IsUnknown(running)) return;  // Blocked by the running value.
+  const AtBoot at_boot = ReadAtBoot(parameter, fact.value());
+  if (Reaches(parameter, at_boot.wins, needed)) return;
+  // Keeps the running ports and those of the next boot.
+  const SettingValue wanted =
+      parameter.is_ports() || at_boot.wins.has_number()
+          ? RaisedTo(parameter, at_boot.wins,
+                     parameter.is_ports() ? running : needed)
+          : running;
   if (at_boot.later != nullptr) {
     plan->Block(
         CHANGE_SYSCTL, {}, what,
         Worded("plan-say-applied-after",
                absl::StrCat(at_boot.later->file(), ":", at_boot.later->line()),
                at_boot.later->value(), kSysctlFile),
-        Worded("plan-say-write-in-line", absl::StrCat(key, " = ", wanted)));
+        Worded("plan-say-write-in-line",
+               absl::StrCat(parameter.key, " = ", SysctlText(wanted))));
     return;
   }
-  PlanStep* step = plan->AddStep(kAtBootSetting, at_boot.ours, wanted,
-                                 {AtBootFactName(key)});
-  step->mutable_target()->set_kernel_parameter(key);
+  const FactKey goal = KernelFact(parameter.key, SETTING_AT_BOOT);
+  plan->AddStep(goal, at_boot.ours, wanted, {goal});
 }
 
 }  // namespace
-
-absl::Span<const KernelParameter> KernelParameters() { return kParameters; }
-
-FactReading RunningValue(const KernelParameter& parameter,
-                         const KernelFacts& facts) {
-  if (!parameter.is_ports()) {
-    const NumberFact& fact = (facts.*parameter.number)();
-    return ReadingOf(fact, absl::StrCat(fact.value()));
-  }
-  return ReadingOf(
-      facts.reserved_ports(),
-      std::string(absl::StripAsciiWhitespace(facts.reserved_ports().value())));
-}
-
-absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key) {
-  const KernelParameter* const parameter = FindKernelParameter(key);
-  if (parameter != nullptr) return parameter;
-  return InvalidWords("msg-plan-not-our-parameter", key);
-}
-
-absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
-                                                 absl::string_view value) {
-  ASSIGN_OR_RETURN(const KernelParameter* const parameter, OurParameter(key));
-  if (parameter->is_ports()) {
-    const absl::StatusOr<PortSet> ports = PortSet::Parse(value);
-    if (ports.ok()) return ports->ToString();
-    return InFront(key, ports.status());
-  }
-  uint32_t number = 0;
-  if (absl::SimpleAtoi(value, &number) && number > 0 &&
-      number <= kLargestNumber && absl::StrCat(number) == value) {
-    return std::string(value);
-  }
-  return InvalidWords("msg-plan-number-not-valid", key, value, kLargestNumber);
-}
 
 absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
                                   const HostFacts& host) {
@@ -317,64 +256,20 @@ absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
   return InvalidWords("plan-say-range-ends", last);
 }
 
-absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
-                                     absl::string_view value,
-                                     absl::string_view needed) {
-  value = absl::StripAsciiWhitespace(value);
-  if (parameter.is_ports()) {
-    ASSIGN_OR_RETURN(PortSet ports,
-                     PortSet::Parse(value == kNoneFact ? "" : value));
-    ASSIGN_OR_RETURN(const PortSet more, PortSet::Parse(needed));
-    ports.Add(more);
-    return ports.ToString();
-  }
-  ASSIGN_OR_RETURN(const uint64_t number, ParseNumber(value));
-  ASSIGN_OR_RETURN(const uint64_t least, ParseNumber(needed));
-  return absl::StrCat(std::max(number, least));
-}
-
-bool Reaches(const KernelParameter& parameter, absl::string_view value,
-             absl::string_view needed) {
-  const auto canonical =
-      RaisedTo(parameter, value, parameter.is_ports() ? "" : "0");
-  const auto raised = RaisedTo(parameter, value, needed);
-  return canonical.ok() && raised.ok() && *canonical == *raised;
-}
-
-std::string EditSysctlFile(absl::string_view text, absl::string_view key,
-                           absl::string_view value) {
-  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  if (!lines.empty() && lines.back().empty()) lines.pop_back();
-
-  const std::string assignment = absl::StrCat(key, " = ", value, "\n");
-  bool written = false;
-  std::string edited = text.empty() ? kHeading : "";
-  for (const absl::string_view line : lines) {
-    if (SysctlKeyOf(line) != key) {
-      absl::StrAppend(&edited, line, "\n");
-    } else if (!written) {
-      edited += assignment;
-      written = true;
-    }
-  }
-  if (!written) edited += assignment;
-  return edited;
-}
-
 const Setting kRunningRow = {
-    kRunningSetting, CHANGE_SYSCTL,    SettingTarget::kKernelParameter,
+    SETTING_RUNNING, CHANGE_SYSCTL,    SettingTarget::kKernelParameter,
     RunningText,     RunningCondition, RunningUndo,
     CheckKernelStep, JudgeKernelStep,  Restores};
 const Setting kAtBootRow = {
-    kAtBootSetting,  CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
+    SETTING_AT_BOOT, CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
     AtBootText,      AtBootCondition, AtBootUndo,
     CheckKernelStep, JudgeKernelStep, Restores};
 
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   struct Planned {
     const KernelParameter* parameter;
-    std::string needed;
-    std::optional<std::string> running;
+    SettingValue needed;
+    SettingValue running;
   };
   // Running values come first, then those of the next boot.
   std::vector<Planned> planned;
@@ -384,7 +279,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
       plan->Block(CHANGE_SYSCTL, {}, ToFindingValue(parameter.key),
                   MessageWords(needed.status()),
                   Worded("plan-say-correct-spec"));
-    } else if (!needed->empty()) {
+    } else if (!needed->has_none()) {
       planned.push_back(
           {&parameter, *needed, PlanRunning(parameter, *needed, plan)});
     }

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/words/words.h"
@@ -10,9 +10,14 @@
 namespace clusterd {
 namespace {
 
-TEST(CanonicalSysctlValueTest, WritesPortsSortedAndRefusesOctalAndForeignKeys) {
-  const auto canonical = [](const char* key, const char* value) {
-    return CanonicalSysctlValue(key, value).value_or("refused");
+TEST(ParseSysctlTest, WritesPortsSortedAndRefusesOctalAndForeignKeys) {
+  const auto canonical = [](const char* key, const char* text) {
+    const auto parameter = OurParameter(key);
+    if (!parameter.ok()) return std::string("refused");
+    const auto value = ParseSysctl(**parameter, text);
+    const PlanStep step = RunningStep(key, "none", text);
+    return value.ok() && SettingOf(step)->check(step).ok() ? SysctlText(*value)
+                                                           : "refused";
   };
   EXPECT_EQ(canonical(kReservedPortsKey, "60008-60015,8080,60000-60007"),
             "8080,60000-60015");

@@ -1,14 +1,22 @@
-// Shared parts of the rows of settings.h and the planners of steps.
+// What every setting of settings.h can do, and shared parts of the rows, each
+// of which stands beside the planner of its steps.
 #ifndef CONFIG_PLAN_SETTING_ROWS_H_
 #define CONFIG_PLAN_SETTING_ROWS_H_
 
-#include <utility>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "absl/status/statusor.h"
-#include "config/plan/settings.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "config/plan/device_settings.h"
+#include "config/plan/named_facts.h"
 #include "config/values/ipv4.h"
 #include "config/values/port_set.h"
-#include "config/words/fact_text.h"
+#include "config/words/words.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 
@@ -52,8 +60,8 @@ class SettingFacts {
   const FirewallFacts& Firewall(FirewallProgram program) const {
     return program == UFW ? facts_.ufw() : facts_.firewalld();
   }
-  // The text of a named fact. A missing hccn.conf counts as one without keys.
-  std::string Now(const std::string& name) const;
+  // The fact's value. A missing hccn.conf counts as one without keys.
+  SettingValue Now(const FactKey& key) const;
   // Cached: a firewall may have thousands of rules, each looked up here.
   const AllowedPorts& Ports(FirewallProgram program, bool permanently) const;
 
@@ -63,103 +71,74 @@ class SettingFacts {
   mutable std::optional<AllowedPorts> allowed_[2][2];
 };
 
-// The reading of a fact with this value; an empty one is kNoneFact.
-template <typename Fact>
-FactReading ReadingOf(const Fact& fact, std::string value) {
-  if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
-  return {value.empty() ? kNoneFact : std::move(value)};
-}
+// The result of checking what a step set against the facts.
+struct StepVerdict {
+  enum State {
+    kSo,
+    kMoved,
+    kUnknown,  // A fact for it is unknown.
+  };
+  State state = kSo;
+  // As in AppliedDrift.
+  FactKey fact;
+  SettingValue now;
+  SettingValue wanted;
+
+  FindingValue Why() const;
+
+  // A moved fact outranks an unknown one; otherwise the first verdict stays.
+  void Take(const StepVerdict& other) {
+    if (state == kSo || (state == kUnknown && other.state == kMoved)) {
+      *this = other;
+    }
+  }
+};
+
+// The operations that every setting has, whatever its target.
+struct Setting {
+  SettingId id;
+  ChangeKind kind;
+  SettingTarget::OfCase target;
+
+  // One line for people, e.g. "net.core.somaxconn: 4096 -> 65535".
+  FindingValue (*text)(const PlanStep& step);
+  // The condition that must hold just before the step, and the undo.
+  FindingValue (*condition)(const PlanStep& step);
+  FindingValue (*undo)(const PlanStep& step);
+  // InvalidArgument, quoting a value that config/plan would not have planned.
+  absl::Status (*check)(const PlanStep& step);
+  // kSo: as the step set it, or better.
+  StepVerdict (*judge)(const PlanStep& step, const SettingFacts& facts);
+  // True if the step, made from the current value, restores all of `applied`;
+  // nullptr: only the same value does.
+  bool (*restores)(const PlanStep& step, const SettingValue& applied) = nullptr;
+  // Other goals that the step decides about; `allowed` of a firewall stands for
+  // all of its rules. nullptr: none.
+  std::vector<FactKey> (*also)(const PlanStep& step) = nullptr;
+  const DeviceSetting* device = nullptr;  // nullptr: no setting of a device.
+};
 
 // gateway: "10.0.0.300" is not a value that a plan sets, InvalidArgument.
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value);
+inline absl::Status NotOneToSet(absl::string_view what,
+                                const SettingValue& value) {
+  return NotOneToSet(what, SettingText(value));
+}
 
-// Compares the fact with the wanted text.
-StepVerdict Expect(const SettingFacts& facts, const std::string& name,
-                   const std::string& wanted);
-// "NAME is NOW, applied was WANTED".
-StepVerdict NotSo(absl::string_view name, const std::string& now,
-                  absl::string_view wanted);
+// Compares the fact with the wanted value.
+StepVerdict Expect(const SettingFacts& facts, const FactKey& key,
+                   const SettingValue& wanted);
+// The fact has another value.
+StepVerdict NotSo(const FactKey& key, const SettingValue& now,
+                  const SettingValue& wanted);
 
-// A value as hccn.conf spells it, e.g. "1" for TLS "on".
-std::string ConfSpelling(const DeviceSetting& setting, absl::string_view value);
-// A value for people: "10.0.0.1/255.255.255.0" as "10.0.0.1/24"; kNoneFact,
-// "on" and "off" in words.
-FindingValue ValueWords(const std::string& value);
-// "22-22/tcp from 10.0.0.0/24".
-std::string RuleText(const AllowedPort& port);
+// A value for people, of which none, on and off are words.
+FindingValue ValueWords(const SettingValue& value);
 // "22", "60000-60015" with that dash.
 std::string RangeText(uint32_t first, uint32_t last,
                       absl::string_view dash = "-");
 
-// The kernel parameters that clusterd sets, one row each: the spec's value, the
-// running value, that of the next boot, and when one is enough.
-//   net.ipv4.ip_local_reserved_ports   a set of ports: more is as good
-//   net.core.somaxconn                 a number: a larger one is as good
-//   net.ipv4.tcp_max_syn_backlog       a number
-inline constexpr char kReservedPortsKey[] = "net.ipv4.ip_local_reserved_ports";
-inline constexpr char kSomaxconnKey[] = "net.core.somaxconn";
-inline constexpr char kSynBacklogKey[] = "net.ipv4.tcp_max_syn_backlog";
-
-struct KernelParameter {
-  const char* key;
-  // The running value of a number; nullptr: the parameter is a set of ports.
-  const NumberFact& (KernelFacts::*number)() const;
-  const PersistentValueFact& (KernelFacts::*at_boot)() const;
-  // The spec's value of a number.
-  uint32_t (KernelSpec::*asked)() const;
-  // Names what a change does not affect; nullptr: nothing.
-  const char* consequence;
-
-  bool is_ports() const { return number == nullptr; }
-};
-
-absl::Span<const KernelParameter> KernelParameters();
-
-// As the kernel prints it, without outer blanks; kNoneFact for no ports.
-FactReading RunningValue(const KernelParameter& parameter,
-                         const KernelFacts& facts);
-
-// InvalidArgument, naming the key: clusterd does not set it.
-absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);
-
-// The ports that HCCL will have on the host, if the spec has an HCCL range.
-// InvalidArgument: the range ends above the last port.
-absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
-                                  const HostFacts& host);
-
-// Changes `value` (kNoneFact: no ports) as little as possible until it is
-// enough for `needed`, in canonical form. InvalidArgument: one of them is not a
-// value of the parameter.
-absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
-                                     absl::string_view value,
-                                     absl::string_view needed);
-
-// True if `value` is enough; false for an invalid value.
-bool Reaches(const KernelParameter& parameter, absl::string_view value,
-             absl::string_view needed);
-
-// The spelling for the kernel and files: decimal numbers without leading zeros
-// (the kernel reads 060000 as octal), port lists sorted and merged.
-// InvalidArgument, naming key and value, for a value that clusterd does not
-// set. It sets numbers from 1 to 2147483647, and ports up to 65535.
-absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
-                                                 absl::string_view value);
-
-// Our own file under /etc/sysctl.d:
-//   # Written by clusterd. Lines that clusterd does not set are kept.
-//   net.core.somaxconn = 65535
-// sysctl.d(5) applies files in the order of their names, whatever their folder,
-// and the last assignment wins. 90 comes after the files of distributions (10-
-// to 60-) and before 99-sysctl.conf, the link to /etc/sysctl.conf. The
-// administrator's lines there win, and a plan names a line that is in the way.
-inline constexpr char kSysctlFile[] = "/etc/sysctl.d/90-clusterd.conf";
-
-// Sets this assignment in `text` and keeps every other line. Replaces the key's
-// first line and removes others, or appends one. Empty text gets a heading.
-std::string EditSysctlFile(absl::string_view text, absl::string_view key,
-                           absl::string_view value);
-
-// The rows of kHostSettingNames, each beside its functions.
+// The rows of settings that are not of a device, each beside its functions.
 extern const Setting kFormRow;
 extern const Setting kRunningRow;
 extern const Setting kAtBootRow;

@@ -1,22 +1,17 @@
 #include "config/plan/settings.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
-#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-using Target = SettingTarget;
-
 const Setting* const kHostRows[] = {&kFormRow, &kRunningRow, &kAtBootRow,
                                     &kActiveRow, &kAllowedRow};
-static_assert(std::size(kHostRows) == std::size(kHostSettingNames),
+static_assert(std::size(kHostRows) == std::size(kHostSettingIds),
               "a setting without its row");
 
 std::vector<Setting> MakeRows() {
@@ -28,35 +23,57 @@ std::vector<Setting> MakeRows() {
   return rows;
 }
 
-// True if the step sets that fact, or makes the tool drop it.
-bool SetsFact(const PlanStep& step, const std::string& fact) {
-  const std::string goal = GoalName(step);
+bool IsInConf(const FactKey& fact) {
+  return fact == FormFact() || fact.has_conf_key() ||
+         fact.other() == FactKey::ROUTES;
+}
+
+// The fact of a line of hccn.conf.
+FactKey FactOf(const HccnConf::Entry& entry) {
+  return IsRouteKey(entry.key()) ? RoutesFact(entry.device())
+                                 : ConfLineFact(entry.device(), entry.key());
+}
+
+// True if the step of a device sets that fact, or makes the tool drop it.
+bool SetsOfDevice(const PlanStep& step, const FactKey& fact) {
   const uint32_t device = step.target().device();
-  if (fact == goal || step.target().has_kernel_parameter()) return fact == goal;
-  // Steps of a firewall or of the file's form set all of its facts.
-  if (!IsOfDevice(step)) {
-    return absl::StartsWith(fact, goal.substr(0, goal.find(' ')));
+  const auto lines = ConfLinesOf(*SettingOf(step)->device, step.to());
+  return absl::c_any_of(lines,
+                        [&](const ConfLine& line) {
+                          return fact == ConfLineFact(device, line.key);
+                        }) ||
+         absl::c_any_of(step.dropped(), [&](const HccnConf::Entry& entry) {
+           // Another device loses its gateway with its line.
+           return fact == FactOf(entry) ||
+                  (entry.device() != device &&
+                   fact == DeviceFact(entry.device(), SETTING_GATEWAY));
+         });
+}
+
+// True if the step sets that fact, or makes a program drop it.
+bool SetsFact(const PlanStep& step, const FactKey& fact) {
+  if (fact == GoalOf(step)) return true;
+  const SettingTarget& target = step.target();
+  switch (target.of_case()) {
+    case SettingTarget::kDevice:
+      return SetsOfDevice(step, fact);
+    // These set all facts of the firewall, or of the file.
+    case SettingTarget::kFirewall:
+      return fact.target().firewall() == target.firewall();
+    case SettingTarget::kRule:
+      return fact.target().firewall() == target.rule().program();
+    case SettingTarget::kFile:
+      return IsInConf(fact);
+    default:
+      return false;
   }
-  auto lines = ConfLinesOf(*SettingOf(step)->device, device, step.to());
-  for (const HccnConf::Entry& each : step.dropped()) {
-    const std::string key = IsRouteKey(each.key()) ? "routes" : each.key();
-    lines.push_back({HccnConfKey(key, each.device()), ""});
-    // The fact is of another device, which loses its gateway with its line.
-    if (each.device() != device &&
-        fact == DeviceFactName(each.device(), kGatewaySetting)) {
-      return true;
-    }
-  }
-  return absl::c_any_of(lines, [&fact](const ConfLine& line) {
-    return fact == absl::StrCat("hccn.conf: ", line.key);
-  });
 }
 
 }  // namespace
 
-const Setting* FindSetting(absl::string_view name) {
+const Setting* FindSetting(SettingId id) {
   static const auto* const rows = new std::vector<Setting>(MakeRows());
-  return FirstWith(*rows, &Setting::name, name);
+  return FirstWith(*rows, &Setting::id, id);
 }
 
 const Setting* SettingOf(const PlanStep& step) {
@@ -65,38 +82,17 @@ const Setting* SettingOf(const PlanStep& step) {
                                                                   : nullptr;
 }
 
-std::string GoalName(const PlanStep& step) {
-  const Target& target = step.target();
-  switch (target.of_case()) {
-    case Target::kDevice:
-      return DeviceFactName(target.device(), step.setting());
-    case Target::kKernelParameter:
-      return step.setting() == kRunningSetting
-                 ? target.kernel_parameter()
-                 : AtBootFactName(target.kernel_parameter());
-    case Target::kFirewall:
-      return FirewallFactName(target.firewall(), step.setting());
-    case Target::kRule:
-      return absl::StrCat(
-          FirewallFactName(target.rule().program(), step.setting()), " ",
-          RuleText(target.rule().port()));
-    case Target::kFile:
-      return kHccnConfFormFact;
-    case Target::OF_NOT_SET:
-      break;
-  }
-  return "";
+FactKey GoalOf(const PlanStep& step) {
+  FactKey goal;
+  *goal.mutable_target() = step.target();
+  goal.set_setting(step.setting());
+  return goal;
 }
 
 FindingValue StepWords(const PlanStep& step) {
   const Setting* const setting = SettingOf(step);
   return setting == nullptr ? Worded("plan-say-change-unknown")
                             : setting->text(step);
-}
-
-FindingValue StepVerdict::Why() const {
-  return fact.empty() ? Worded("plan-say-change-unknown")
-                      : DriftWords(fact, now, wanted);
 }
 
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts) {
@@ -112,9 +108,9 @@ bool IsAlreadySo(const HostPlan& plan, const std::vector<MovedFact>& moved,
     if (JudgeStep(step, facts).state != StepVerdict::kSo) return false;
   }
   return absl::c_all_of(moved, [&plan](const MovedFact& fact) {
-    return fact.now != kUnknownFact &&
+    return !IsUnknown(fact.now) &&
            absl::c_any_of(plan.steps(), [&fact](const PlanStep& step) {
-             return SetsFact(step, fact.name);
+             return SetsFact(step, fact.key);
            });
   });
 }
@@ -128,40 +124,6 @@ std::string BlockedText(const BlockedChange& blocked) {
   return absl::StrCat(who, blocked.what(),
                       " cannot be planned: ", blocked.reason(), "; ",
                       blocked.fix());
-}
-
-std::string SettingFacts::Now(const std::string& name) const {
-  const std::string now = NamedFactText(named_, name);
-  const bool gone = facts_.hccn_conf().missing().reason() == Missing::ABSENT;
-  return now == kUnknownFact && gone && absl::StartsWith(name, "hccn.conf: ")
-             ? "none"
-             : now;
-}
-
-const AllowedPorts& SettingFacts::Ports(FirewallProgram program,
-                                        bool permanently) const {
-  std::optional<AllowedPorts>& ports =
-      allowed_[program == UFW ? 0 : 1][permanently ? 1 : 0];
-  if (!ports) {
-    ports.emplace(Allows(program, Firewall(program), permanently).value());
-  }
-  return *ports;
-}
-
-absl::Status NotOneToSet(absl::string_view what, absl::string_view value) {
-  return InvalidWords("msg-plan-value-not-valid", what, value.substr(0, 80));
-}
-
-StepVerdict NotSo(absl::string_view name, const std::string& now,
-                  absl::string_view wanted) {
-  return {now == kUnknownFact ? StepVerdict::kUnknown : StepVerdict::kMoved,
-          std::string(name), now, std::string(wanted)};
-}
-
-StepVerdict Expect(const SettingFacts& facts, const std::string& name,
-                   const std::string& wanted) {
-  const std::string now = facts.Now(name);
-  return now == wanted ? StepVerdict() : NotSo(name, now, wanted);
 }
 
 }  // namespace clusterd

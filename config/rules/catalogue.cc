@@ -49,7 +49,7 @@ std::vector<std::string> StepWords() {
   for (const Rule& rule : RuleCatalogue()) {
     for (const std::string& name : FixesOf(rule)) {
       // A kernel parameter has no row.
-      const Setting* const row = FindSetting(name);
+      const Setting* const row = FindSetting(ParseSettingName(name));
       words.insert({ChangeKindName(row == nullptr ? CHANGE_SYSCTL : row->kind),
                     std::string(rule.name)});
     }
@@ -71,7 +71,12 @@ absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words) {
       selection.kinds.insert(*kind);
     } else {
       for (std::string& name : FixesOf(*FindRule(word))) {
-        selection.settings.insert(std::move(name));
+        const SettingId id = ParseSettingName(name);
+        if (id == SETTING_UNSPECIFIED) {
+          selection.kernel_parameters.insert(std::move(name));
+        } else {
+          selection.settings.insert(id);
+        }
       }
     }
   }

@@ -319,9 +319,9 @@ size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host) {
   PlanDeviceSteps(spec, *host.spec, &builder);
   const HostPlan plan = builder.Finish();
   return absl::c_count_if(plan.steps(), [](const PlanStep& step) {
-    return step.setting() == kAddressSetting ||
-           step.setting() == kGatewaySetting ||
-           step.setting() == kDetectSetting;
+    return step.setting() == SETTING_ADDRESS ||
+           step.setting() == SETTING_GATEWAY ||
+           step.setting() == SETTING_DETECT_ADDRESS;
   });
 }
 

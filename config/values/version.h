@@ -14,7 +14,7 @@ inline constexpr char kClusterdVersion[] = "0.1.0";
 inline constexpr uint32_t kProtocolVersion = 2;
 
 // ClusterPlan.schema_version of plan.proto.
-inline constexpr uint32_t kPlanSchemaVersion = 2;
+inline constexpr uint32_t kPlanSchemaVersion = 3;
 
 // Report.schema_version of finding.proto.
 inline constexpr uint32_t kReportSchemaVersion = 2;

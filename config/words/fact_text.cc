@@ -5,7 +5,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/values/change_kind.h"
+#include "config/values/fact_key.h"
 #include "config/values/number_list.h"
+#include "config/values/setting_value.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -466,8 +468,9 @@ FindingValue HowToAllow(const HostAllows& allows,
 std::string DriftText(const AppliedDrift& drift) {
   FindingValue what =
       ToFindingValue(drift.why().empty() ? drift.change() : drift.why());
-  if (!drift.fact().empty()) {
-    what = DriftWords(drift.fact(), drift.now(), drift.was());
+  if (drift.has_fact()) {
+    what = DriftWords(FactKeyText(drift.fact()), SettingText(drift.now()),
+                      SettingText(drift.was()));
   }
   return Say(
       drift.applied_by().empty() ? "plan-say-of-apply" : "plan-say-of-apply-by",

@@ -1,7 +1,7 @@
 #include <functional>
 #include <string>
 
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "daemon/agent/drift_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -215,7 +215,7 @@ TEST_F(ApplyRunTest, PlanThatWasEditedUnderARightDigestIsRefused) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   ClusterPlan edited = plan;
-  edited.mutable_hosts(0)->mutable_steps(0)->set_to("1");
+  edited.mutable_hosts(0)->mutable_steps(0)->mutable_to()->set_number(1);
   edited.set_digest(PlanDigest(edited));
   ASSERT_TRUE(VerifyPlan(edited).ok());
   const Seen refused = Apply(edited, 0, "admin", /*force=*/true);

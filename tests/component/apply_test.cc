@@ -342,7 +342,7 @@ TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   Start();
   size_t longest = 0;
   for (const PlanFact& fact : plan_.facts()) {
-    longest = std::max(longest, fact.value().size());
+    longest = std::max(longest, fact.value().ByteSizeLong());
   }
   ASSERT_GT(longest, kMaxTextBytes);
   const auto taken = [this] {

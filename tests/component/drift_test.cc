@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/spec/spec_loader.h"
 #include "config/words/words.h"
 #include "daemon/agent/run_daemon.h"

@@ -40,7 +40,7 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
-  EXPECT_EQ(plan.hosts(0).steps(0).from(), "128");
+  EXPECT_EQ(plan.hosts(0).steps(0).from().number(), 128u);
   EXPECT_EQ(plan.hosts(1).steps_size(), 0);
   ASSERT_EQ(plan.hosts(2).blocked_size(), 1);
   EXPECT_THAT(plan.hosts(2).blocked(0).reason(), HasSubstr("never attached"));

@@ -317,7 +317,7 @@ TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
   for (const char* const kind :
        {"add the final newline", "remove carriage returns",
         "write the route as gateway_ADDRESS", "remove the repeated key"}) {
-    EXPECT_THAT(plan.steps(0).from(), HasSubstr(kind));
+    EXPECT_THAT(SettingText(plan.steps(0).from()), HasSubstr(kind));
   }
   EXPECT_EQ(plan.steps(1).target().device(), 3u);
   // Every change warns about the device's own routes.
@@ -331,8 +331,8 @@ TEST_F(SimulatedApplyTest, RefusesWhenTheServerMovedSinceThePlan) {
   const auto refused = Apply(plan);
   EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
   EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr("device 3: address was 192.168.9.9/255.255.255.0, now "
-                        "192.168.9.10/255.255.255.0"));
+              HasSubstr("device 3: address was 192.168.9.9/24, now "
+                        "192.168.9.10/24"));
 }
 
 }  // namespace

@@ -66,9 +66,9 @@ constexpr JobRule kJobRules[] = {
     {"job-script", "", "--script", "script"},
 };
 
-class GenerateCommand : public Command {
+class GenerateCommand : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
  protected:
   void AddJobOptions(CLI::App& app) {

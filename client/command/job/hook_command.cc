@@ -114,9 +114,9 @@ std::string ClusterWideReason(const Report& report) {
   return "";
 }
 
-class HookCommand final : public Command {
+class HookCommand final : public CliCommand {
  public:
-  HookCommand() : Command("hook") {}
+  HookCommand() : CliCommand("hook") {}
 
   void AddOptions(CLI::App& app) override {
     app.footer(

@@ -28,9 +28,9 @@ bool MayPass(const absl::Status& end) {
          absl::IsDeadlineExceeded(end) || absl::IsResourceExhausted(end);
 }
 
-class WatchCommand final : public Command {
+class WatchCommand final : public CliCommand {
  public:
-  WatchCommand() : Command("watch") {}
+  WatchCommand() : CliCommand("watch") {}
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "-o,--output", "FORMAT", format_text_,

@@ -84,9 +84,9 @@ class AuditHeadCommand final : public Request {
   GetAuditHeadsResponse heads_;
 };
 
-class AuditVerifyCommand final : public Command {
+class AuditVerifyCommand final : public CliCommand {
  public:
-  AuditVerifyCommand() : Command("audit verify") {}
+  AuditVerifyCommand() : CliCommand("audit verify") {}
 
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "FILES", files_,

@@ -60,7 +60,7 @@ FindingValue LaterAppliesWords(const JournalState& state,
   std::vector<FindingValue> claims;
   for (auto claim = later.rbegin(); claim != later.rend(); ++claim) {
     claims.push_back(Worded("plan-say-set-later", claim->apply_id,
-                            ActorName(claim->actor), claim->target));
+                            ActorName(claim->actor), FactKeyText(claim->goal)));
   }
   return claims.empty() ? FindingValue() : Listed(claims, claims.size());
 }
@@ -91,8 +91,8 @@ std::vector<PlanFact> FactsNow(const MachineAccess& access,
   const NamedFacts named = NameFacts(facts);
   std::vector<PlanFact> now;
   for (const PlanFact& planned : state.begin.plan().facts()) {
-    now.emplace_back().set_name(planned.name());
-    now.back().set_value(NamedFactText(named, planned.name()));
+    *now.emplace_back().mutable_key() = planned.key();
+    *now.back().mutable_value() = FactValue(named, planned.key());
   }
   const std::vector<PlanFact> digests =
       DigestFiles(access.files, access.clock, state.saved);
@@ -396,13 +396,13 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
                                         JournalUndo* undo) {
   NamedFacts left;
   for (const PlanFact& fact : state.end.facts_after()) {
-    left[fact.name()] = fact.value();
+    left[fact.key()] = fact.value();
   }
   std::vector<MovedFact> moved;
   for (const PlanFact& fact : FactsNow(access_, state, inside.read_host())) {
-    const std::string then = NamedFactText(left, fact.name());
-    if (IsSameFact(fact.name(), fact.value(), then)) continue;
-    moved.push_back({fact.name(), then, fact.value()});
+    const SettingValue then = FactValue(left, fact.key());
+    if (IsSameFact(fact.value(), then)) continue;
+    moved.push_back({fact.key(), then, fact.value()});
   }
   if (moved.empty()) return absl::OkStatus();
   const FindingValue why = Worded("plan-say-changed-since", request.apply_id,

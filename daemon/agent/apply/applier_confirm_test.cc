@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/words/message.h"
 #include "daemon/agent/apply/applier.h"
 #include "gmock/gmock.h"

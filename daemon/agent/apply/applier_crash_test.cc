@@ -110,8 +110,8 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
 }
 
 TEST(ApplierCrashTest, PlansOfTheScenariosSetAndRewriteEverySetting) {
-  std::set<std::string> set;
-  std::set<std::string> rewritten;
+  std::set<SettingId> set;
+  std::set<SettingId> rewritten;
   std::string repaired;
   for (const NamedScenario& named : AllScenarios()) {
     auto scenario = named.make();
@@ -120,13 +120,13 @@ TEST(ApplierCrashTest, PlansOfTheScenariosSetAndRewriteEverySetting) {
         << named.name << ": " << plan.ShortDebugString();
     for (const PlanStep& step : plan.steps()) {
       (IsRewrite(step) ? rewritten : set).insert(step.setting());
-      if (step.setting() == kFormSetting) repaired += step.from();
+      if (step.setting() == SETTING_FORM) repaired += SettingText(step.from());
     }
   }
-  std::set<std::string> of_devices(std::begin(kDeviceSettingNames),
-                                   std::end(kDeviceSettingNames));
+  std::set<SettingId> of_devices(std::begin(kDeviceSettingIds),
+                                 std::end(kDeviceSettingIds));
   EXPECT_EQ(rewritten, of_devices);
-  of_devices.insert(std::begin(kHostSettingNames), std::end(kHostSettingNames));
+  of_devices.insert(std::begin(kHostSettingIds), std::end(kHostSettingIds));
   EXPECT_EQ(set, of_devices);
   // Every problem that a plan repairs.
   for (const char* const repair :

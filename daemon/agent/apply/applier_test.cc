@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/applied_drift.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
 #include "tests/support/apply/apply_scenarios.h"
@@ -132,9 +132,9 @@ TEST(ApplierTest, ReportsWhatHasNoWayBackAndRestoresTheRest) {
   const ApplyResult result = Got(host.Rollback());
   EXPECT_EQ(result.outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
   ASSERT_EQ(result.residues_size(), 2);
-  EXPECT_TRUE(absl::StrContains(result.residues(0),
-                                Say("plan-say-is-was-none", "device 1: address",
-                                    "10.20.0.2/255.255.255.0")))
+  EXPECT_TRUE(absl::StrContains(
+      result.residues(0),
+      Say("plan-say-is-was-none", "device 1: address", "10.20.0.2/24")))
       << result.residues(0);
   auto expected = before;
   auto now = host.scenario->State();

@@ -12,8 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal.h"
@@ -210,7 +210,7 @@ TEST(PlanNamespaceTest, RefusesAContainerThatWasStartedAnew) {
   container.namespaces.Start(4026532001);
   EXPECT_THAT(container.Apply(plan),
               Fails(absl::StatusCode::kAborted,
-                    HasText(Say("plan-say-was-now", kNetworkNamespaceFact,
+                    HasText(Say("plan-say-was-now", "network namespace",
                                 "4026532000, cookie 1, boot b0",
                                 "4026532001, cookie 2, boot b0"))));
   container.namespaces.Fail(absl::NotFoundError("no such container"));

@@ -85,7 +85,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
     return plan;
   };
   ClusterPlan edited = MakePlan(1);
-  edited.mutable_hosts(0)->mutable_steps(0)->set_to("1");
+  edited.mutable_hosts(0)->mutable_steps(0)->mutable_to()->set_number(1);
   EXPECT_EQ(refused(edited).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(refused(edited), HasText("digest"));
   ClusterPlan spoofed = MakePlan(1);

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -33,8 +33,8 @@ DriftFact SomaxconnDrift() {
   AppliedDrift* drift = fact.mutable_value()->add_drifts();
   drift->set_apply_id("aa");
   drift->set_kind("sysctl");
-  drift->set_target(kSomaxconnKey);
-  drift->set_to("65535");
+  *drift->mutable_target() = KernelFact(kSomaxconnKey, SETTING_RUNNING);
+  drift->mutable_to()->set_number(65535);
   return fact;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "config/values/setting_value.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
@@ -125,19 +126,25 @@ int TrimList(int most, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, most));
   list->DeleteSubrange(list->size() - surplus, surplus);
   for (AppliedDrift& drift : *list) {
-    for (std::string* text :
-         {drift.mutable_apply_id(), drift.mutable_kind(),
-          drift.mutable_change(), drift.mutable_why(),
-          drift.mutable_applied_by(), drift.mutable_target(),
-          drift.mutable_to(), drift.mutable_fact(), drift.mutable_now(),
-          drift.mutable_was()}) {
+    for (std::string* text : {drift.mutable_apply_id(), drift.mutable_kind(),
+                              drift.mutable_change(), drift.mutable_why(),
+                              drift.mutable_applied_by()}) {
       CutText(text);
-    }
-    if (drift.opened().ByteSizeLong() > kMaxDriftTextBytes) {
-      drift.clear_opened();
     }
     if (drift.devices_size() > kMaxDevices) {
       drift.mutable_devices()->Truncate(kMaxDevices);
+    }
+    if (drift.ByteSizeLong() <= kMaxDriftTextBytes) continue;
+    if (drift.target().ByteSizeLong() > kMaxDriftTextBytes) {
+      drift.clear_target();
+    }
+    if (drift.fact().ByteSizeLong() > kMaxDriftTextBytes) drift.clear_fact();
+    for (SettingValue* value :
+         {drift.mutable_to(), drift.mutable_now(), drift.mutable_was()}) {
+      if (value->ByteSizeLong() <= kMaxDriftTextBytes) continue;
+      std::string text = SettingText(*value);
+      CutText(&text);
+      *value = TextsValue({std::move(text)});
     }
   }
   return surplus;

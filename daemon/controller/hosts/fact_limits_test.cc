@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "config/values/fact_key.h"
+#include "config/values/setting_value.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
@@ -137,12 +139,20 @@ TEST(TrimDriftTest, CutsLongTextsBetweenCharacters) {
   AppliedDrift* entry = drift.mutable_value()->add_drifts();
   entry->set_why(std::string(kMaxDriftTextBytes - 1, 'a') +
                  "\xc3\xa4 and more");
-  entry->set_to(std::string(10000, 'b'));
-  entry->set_now(std::string(10000, 'c'));
+  *entry->mutable_to() = TextsValue({std::string(10000, 'b')});
+  *entry->mutable_now() = TextsValue({std::string(10000, 'c')});
+  for (int i = 0; i < 10000; ++i) {
+    entry->mutable_was()->mutable_ports()->add_pairs();
+  }
+  *entry->mutable_fact() = KernelFact(std::string(10000, 'd'), SETTING_RUNNING);
+  *entry->mutable_target() = entry->fact();
   TrimDrift(&drift);
-  EXPECT_EQ(entry->now().size(), kMaxDriftTextBytes);
+  EXPECT_EQ(SettingText(entry->now()).size(), kMaxDriftTextBytes);
+  EXPECT_LE(entry->was().ByteSizeLong(), kMaxDriftTextBytes);
+  EXPECT_FALSE(entry->has_fact());
+  EXPECT_FALSE(entry->has_target());
   EXPECT_EQ(entry->why(), std::string(kMaxDriftTextBytes - 1, 'a'));
-  EXPECT_EQ(entry->to().size(), kMaxDriftTextBytes);
+  EXPECT_EQ(SettingText(entry->to()).size(), kMaxDriftTextBytes);
 }
 
 TEST(TrimDriftTest, KeepsShortWordsOfAMissingDriftAlone) {

@@ -18,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/config/plan_steps.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
@@ -455,12 +456,11 @@ TEST_F(MakeHostsPlanTest, CoversWhatIsLeftWithTheDigest) {
 
 // True if a plan can set it: a setting, or a running kernel parameter.
 bool IsSet(const std::string& name) {
-  PlanStep step;
-  step.set_setting(kRunningSetting);
-  step.mutable_target()->set_kernel_parameter(name);
-  step.set_to(name == "net.ipv4.ip_local_reserved_ports" ? "60000-60031"
-                                                         : "65535");
-  return FindSetting(name) != nullptr || SettingOf(step)->check(step).ok();
+  const PlanStep step = RunningStep(
+      name, "none",
+      name == "net.ipv4.ip_local_reserved_ports" ? "60000-60031" : "65535");
+  return FindSetting(ParseSettingName(name)) != nullptr ||
+         SettingOf(step)->check(step).ok();
 }
 
 TEST(RuleCatalogueTest, NamesOnlySettingsThatAPlanHas) {

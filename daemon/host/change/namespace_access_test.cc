@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "daemon/host/change/sysctl_writer.h"
@@ -47,9 +47,10 @@ class NamespaceAccessTest : public ::testing::Test {
   EnteredNamespace Enter(uint32_t pid) {
     return access_->Enter(Target(pid)).value();
   }
-  std::string Identity(uint32_t pid) {
-    return NameFacts(Enter(pid).read())[kNetworkNamespaceFact];
+  static std::string IdentityOf(const EnteredNamespace& entered) {
+    return SettingText(NameFacts(entered.read())[NamespaceFact()]);
   }
+  std::string Identity(uint32_t pid) { return IdentityOf(Enter(pid)); }
   absl::Status Set(const EnteredNamespace& entered, const char* key,
                    const std::string& value) {
     return SysctlWriter(entered.open).Write(issuer_.token(), key, value);
@@ -104,7 +105,7 @@ TEST_F(NamespaceAccessTest, EntersANamespaceByItsNumber) {
   train_->End();
   EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
   const auto entered = access_->EnterInode(target, inode).value();
-  EXPECT_EQ(NameFacts(entered.read())[kNetworkNamespaceFact], identity);
+  EXPECT_EQ(IdentityOf(entered), identity);
   EXPECT_THAT(identity, HasSubstr(absl::StrCat("boot ", access_->BootId())));
   EXPECT_EQ(Set(entered, kSomaxconnKey, "54321"), absl::OkStatus());
   EXPECT_EQ(guest.Get(kSomaxconnKey), "54321");

@@ -2,7 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"

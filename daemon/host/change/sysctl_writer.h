@@ -37,7 +37,7 @@ class SysctlWriter {
 
   // Returns the kernel's text without the newline. NotFound: the kernel has no
   // such parameter in this namespace. InvalidArgument: not in
-  // config/plan/setting_rows.h.
+  // config/plan/kernel_parameters.h.
   absl::StatusOr<std::string> Read(absl::string_view key) const;
 
   // Writes `value` in the kernel's own spelling and always reads it back.

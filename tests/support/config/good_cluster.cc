@@ -1,7 +1,7 @@
 #include "tests/support/config/good_cluster.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {

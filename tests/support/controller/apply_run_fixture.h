@@ -145,7 +145,7 @@ class ApplyRunTest : public testing::Test {
     result.set_apply_id(apply_id_);
     result.set_outcome(outcome);
     result.set_error(error);
-    result.add_facts_after()->set_name("a fact");
+    result.add_facts_after()->mutable_key()->set_conf_key("mtu");
     return result;
   }
 
