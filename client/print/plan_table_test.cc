@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"

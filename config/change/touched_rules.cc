@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
-#include "config/values/fact_key.h"
+#include "config/values/setting.h"
 #include "config/words/state_word.h"
 
 namespace clusterd {

@@ -58,9 +58,8 @@ FactReading LiveDetect(const DeviceSetting& row, const DeviceFacts& facts) {
 // The fact has no text for a map with only class 0.
 FactReading LiveClasses(const DeviceSetting& row, const DeviceFacts& facts) {
   const std::string& value = facts.dscp_to_tc().value();
-  return ReadingOf(
-      facts.dscp_to_tc(),
-      ParseSetting(row, {value.empty() ? DscpClassesText({}) : value}));
+  return ReadingOf(facts.dscp_to_tc(),
+                   value.empty() ? MapValue({}) : ParseSetting(row, {value}));
 }
 
 bool IsInterface(const SettingValue& value) {

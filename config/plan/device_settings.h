@@ -13,8 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "config/values/fact_key.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/words/fact_text.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"

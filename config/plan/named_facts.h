@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "config/values/fact_key.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
 #include "proto/plan.pb.h"

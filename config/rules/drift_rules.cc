@@ -11,8 +11,7 @@
 #include "absl/time/time.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/values/fact_key.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 

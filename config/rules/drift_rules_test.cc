@@ -2,8 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "config/values/fact_key.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/config/judge_testing.h"

@@ -5,8 +5,8 @@
 #include "absl/algorithm/container.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/yaml_keys.inc"
-#include "config/values/dscp_classes.h"
 #include "config/values/number_list.h"
+#include "config/values/setting.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
@@ -30,7 +30,7 @@ absl::StatusOr<std::string> ParsePfc(const std::string& text) {
 
 absl::StatusOr<std::string> ParseDscpToTc(const std::string& text) {
   ASSIGN_OR_RETURN(const DscpClasses classes, ParseDscpClasses(text));
-  return DscpClassesText(classes);
+  return SettingText(MapValue(classes));
 }
 
 absl::StatusOr<uint32_t> ParseRocePort(const std::string& text) {

@@ -5,9 +5,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/values/change_kind.h"
-#include "config/values/fact_key.h"
 #include "config/values/number_list.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/values/change_kind.h"
-#include "config/values/fact_key.h"
+#include "config/values/setting.h"
 #include "config/words/message.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/words/words.h"
 #include "daemon/agent/apply/journal.h"
 #include "gmock/gmock.h"

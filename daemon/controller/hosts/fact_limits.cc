@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"

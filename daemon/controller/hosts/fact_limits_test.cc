@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "config/values/fact_key.h"
-#include "config/values/setting_value.h"
+#include "config/values/setting.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"

@@ -23,7 +23,7 @@ PlanStep StepOf(const FactKey& goal, const SettingValue& from,
 
 // Keeps the pairs as they are, also those that no map has.
 SettingValue MapOf(const std::string& text) {
-  if (text == DscpClassesText({})) return MapValue({});
+  if (text == "0:0") return MapValue({});
   SettingValue value;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
     const std::vector<absl::string_view> numbers = absl::StrSplit(part, ':');
