@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/plan/settings.h"
+#include "config/values/ipv4.h"
 #include "config/values/port_set.h"
 #include "proto/spec.pb.h"
 
@@ -167,6 +168,37 @@ absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
 
 // Why something cannot be planned; nullopt if no reason is known.
 using Obstruction = std::optional<FindingValue>;
+
+// Spec and state of one device. Pointers into spec and facts.
+struct DeviceChange {
+  const DeviceSpec* spec;
+  const DeviceFacts* facts;                  // nullptr: the host sent nothing.
+  std::optional<Ipv4Interface> live = {};    // nullopt: none is set.
+  std::optional<Ipv4Interface> wanted = {};  // nullopt: the spec names none.
+
+  uint32_t id() const { return spec->id(); }
+  bool sets_address() const { return wanted && live != wanted; }
+};
+
+// Why no port could have this address, also because of the product.
+Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address);
+
+// Why hccn_tool cannot be used for changes on this host.
+Obstruction WhyNoSetCommands(const HostFacts& facts);
+
+// One change for each device whose live address is known and whose wanted one
+// could be set; the others are blocked. Wrong addresses are ordered so that
+// each is free before it is set. Blocks an address that another device keeps,
+// maybe because its own change is blocked, and cycles of devices that take over
+// addresses.
+std::vector<DeviceChange> OrderedChanges(const ClusterSpec& spec,
+                                         const ServerSpec& server,
+                                         HostPlanBuilder* plan);
+
+// Lists in the step what the tool drops with the device's old subnet.
+// `may_set`: a step may set its gateway. REQUIRES: the change names an address.
+void AddDropped(const DeviceChange& change, bool may_set,
+                const HostPlanBuilder& plan, PlanStep* step);
 
 }  // namespace clusterd
 
