@@ -4,7 +4,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/number_list.h"

@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/words/words.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
 #include "config/audit/audit_chain.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -5,7 +5,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"

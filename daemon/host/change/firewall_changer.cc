@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/fact_text.h"
