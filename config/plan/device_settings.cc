@@ -74,8 +74,7 @@ bool IsAddress(const SettingValue& value) {
 }
 
 bool IsMtu(const SettingValue& value) {
-  return value.has_number() && value.number() >= kMinMtu &&
-         value.number() <= kMaxMtu;
+  return value.number() >= kMinMtu && value.number() <= kMaxMtu;
 }
 
 bool IsPfc(const SettingValue& value) {
@@ -162,38 +161,10 @@ constexpr DeviceSetting kDeviceSettings[] = {
      IsClasses, true, false},
 };
 
-SettingValue ParseNumbers(absl::string_view text) {
-  SettingValue value;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    uint32_t number = 0;
-    if (!absl::SimpleAtoi(part, &number) || absl::StrCat(number) != part) {
-      return {};
-    }
-    value.mutable_numbers()->add_numbers(number);
-  }
-  return value;
-}
-
-SettingValue ParseNumber(absl::string_view text) {
-  uint64_t number = 0;
-  const bool is_one =
-      absl::SimpleAtoi(text, &number) && absl::StrCat(number) == text;
-  return is_one ? NumberValue(number) : SettingValue();
-}
-
-SettingValue ParseSwitch(absl::string_view text) {
-  return text == "0" || text == "1" ? SwitchValue(text == "1") : SettingValue();
-}
-
-SettingValue ParseInterface(const std::vector<std::string>& texts) {
-  if (texts.size() != 2) return {};
-  const auto interface = Ipv4Interface::Parse(texts[0], texts[1]);
-  return interface.ok() ? InterfaceValue(*interface) : SettingValue();
-}
-
-SettingValue ParseAddress(absl::string_view text) {
-  const auto address = Ipv4Address::Parse(text);
-  return address.ok() ? AddressValue(*address) : SettingValue();
+// True for a number as the tool writes it: without signs and leading zeros.
+template <typename Number>
+bool IsNumber(absl::string_view text, Number* number) {
+  return absl::SimpleAtoi(text, number) && absl::StrCat(*number) == text;
 }
 
 // hccn.conf has a comma at the end.
@@ -205,22 +176,29 @@ SettingValue ParseMap(absl::string_view text) {
 // Unknown if they are not of the type.
 SettingValue ParseType(SettingValue::OfCase type,
                        const std::vector<std::string>& texts) {
-  switch (type) {
-    case SettingValue::kInterface:
-      return ParseInterface(texts);
-    case SettingValue::kAddress:
-      return ParseAddress(texts[0]);
-    case SettingValue::kOn:
-      return ParseSwitch(texts[0]);
-    case SettingValue::kNumber:
-      return ParseNumber(texts[0]);
-    case SettingValue::kNumbers:
-      return ParseNumbers(texts[0]);
-    case SettingValue::kMap:
-      return ParseMap(texts[0]);
-    default:
-      return {};
+  const std::string& text = texts[0];
+  SettingValue value;
+  if (type == SettingValue::kInterface && texts.size() == 2) {
+    const auto interface = Ipv4Interface::Parse(text, texts[1]);
+    if (interface.ok()) value = InterfaceValue(*interface);
+  } else if (type == SettingValue::kAddress) {
+    const auto address = Ipv4Address::Parse(text);
+    if (address.ok()) value = AddressValue(*address);
+  } else if (type == SettingValue::kOn) {
+    if (text == "0" || text == "1") value = SwitchValue(text == "1");
+  } else if (type == SettingValue::kNumber) {
+    uint64_t number = 0;
+    if (IsNumber(text, &number)) value = NumberValue(number);
+  } else if (type == SettingValue::kNumbers) {
+    for (const absl::string_view part : absl::StrSplit(text, ',')) {
+      uint32_t number = 0;
+      if (!IsNumber(part, &number)) return {};
+      value.mutable_numbers()->add_numbers(number);
+    }
+  } else if (type == SettingValue::kMap) {
+    value = ParseMap(text);
   }
+  return value;
 }
 
 // The texts of a value, one for each key.
@@ -320,23 +298,10 @@ std::vector<std::string> SetPairArguments(const DeviceSetting& setting,
 }
 
 bool IsSafeForTool(const SettingValue& value) {
-  switch (value.of_case()) {
-    case SettingValue::kAddress:
-      return AddressOf(value).has_value();
-    case SettingValue::kInterface:
-      return InterfaceOf(value).has_value();
-    case SettingValue::kMap:
-      return ClassesOf(value).has_value();
-    case SettingValue::kTexts:
-      return absl::c_all_of(value.texts().texts(), IsWord);
-    case SettingValue::kNone:
-    case SettingValue::kOn:
-    case SettingValue::kNumber:
-    case SettingValue::kNumbers:
-      return true;
-    default:
-      return false;
-  }
+  return value.has_none() || value.has_on() || value.has_number() ||
+         value.has_numbers() || AddressOf(value) || InterfaceOf(value) ||
+         ClassesOf(value) ||
+         (value.has_texts() && absl::c_all_of(value.texts().texts(), IsWord));
 }
 
 }  // namespace clusterd

@@ -1,6 +1,6 @@
 // The settings of a device, one row each: how hccn_tool and hccn.conf spell
 // them, what the device has, and what a spec asks for. The steps about them are
-// in device_rows.cc, what plans them in device_planner.h.
+// in settings.cc, what plans them in device_steps.cc.
 #ifndef CONFIG_PLAN_DEVICE_SETTINGS_H_
 #define CONFIG_PLAN_DEVICE_SETTINGS_H_
 

@@ -395,26 +395,23 @@ class DevicePlanner {
         has);
   }
 
-  // True if hccn.conf restores the device's own address, now or after the plan:
-  // the recovery at boot refuses a gateway without it.
-  bool FileKeepsAddress(const DeviceChange& change) const {
-    if (change.wanted) return true;  // A step ensures this.
-    const auto in_file = Ipv4Interface::Parse(
-        plan_.ConfValue(HccnConfKey("address", change.id())),
-        plan_.ConfValue(HccnConfKey("netmask", change.id())));
-    return in_file.ok() && change.live && *in_file == *change.live;
-  }
-
-  // Writes the live value, which the spec does not name, to the file.
+  // Writes the live value, which the spec does not name, to the file. The
+  // recovery at boot refuses it unless hccn.conf restores the device's own
+  // address, too, now or after the plan.
   void KeepGateway(const DeviceChange& change) {
+    const uint32_t id = change.id();
     const SettingValue live = LiveOf(gateway_, change);
     const auto address = AddressOf(live);
-    if (address && change.live && change.live->subnet().Contains(*address) &&
-        FileKeepsAddress(change)) {
-      PlanRewrite(gateway_, change.id(), live,
-                  {DeviceFact(change.id(), SETTING_ADDRESS),
-                   ConfLineFact(change.id(), "address")});
+    if (!address || !change.live || !change.live->subnet().Contains(*address)) {
+      return;
     }
+    const auto in_file =
+        Ipv4Interface::Parse(plan_.ConfValue(HccnConfKey("address", id)),
+                             plan_.ConfValue(HccnConfKey("netmask", id)));
+    // A step ensures an address of the spec.
+    if (!change.wanted && !(in_file.ok() && *in_file == *change.live)) return;
+    PlanRewrite(gateway_, id, live,
+                {DeviceFact(id, SETTING_ADDRESS), ConfLineFact(id, "address")});
   }
 
   const ClusterSpec& spec_;

@@ -3,7 +3,7 @@
 //   net.ipv4.ip_local_reserved_ports   a set of ports: more is as good
 //   net.core.somaxconn                 a number: a larger one is as good
 //   net.ipv4.tcp_max_syn_backlog       a number
-// Their steps are in kernel_steps.cc.
+// step_planners.h has the planner of their steps.
 #ifndef CONFIG_PLAN_KERNEL_PARAMETERS_H_
 #define CONFIG_PLAN_KERNEL_PARAMETERS_H_
 
