@@ -95,22 +95,22 @@ bool IsClasses(const SettingValue& value) {
 
 constexpr DeviceSetting kDeviceSettings[] = {
     {SETTING_ADDRESS, "address", CHANGE_DEVICE_ADDRESS,
-     SettingValue::kInterface, LiveAddress, RowWords("address", "netmask"),
-     "-ip", RowWords("address", "netmask"),
+     SettingValue::kInterface, LiveAddress, RowWords{"address", "netmask"},
+     "-ip", RowWords{"address", "netmask"},
      [](const ClusterSpec&, const DeviceSpec& device) {
        return Texts{device.address(), device.netmask()};
      },
      IsInterface, /*needs_idle_device=*/true, /*always_saved=*/true},
     {SETTING_GATEWAY, "gateway", CHANGE_DEVICE_ADDRESS, SettingValue::kAddress,
-     LiveText<&DeviceFacts::gateway>, RowWords("gateway"), "-gateway",
-     RowWords("gateway"),
+     LiveText<&DeviceFacts::gateway>, RowWords{"gateway"}, "-gateway",
+     RowWords{"gateway"},
      [](const ClusterSpec&, const DeviceSpec& device) {
        return Texts{device.gateway()};
      },
      IsAddress, false, true},
     {SETTING_DETECT_ADDRESS, "detect address", CHANGE_DEVICE_ADDRESS,
-     SettingValue::kAddress, LiveDetect, RowWords("netdetect"), "-netdetect",
-     RowWords("address"),
+     SettingValue::kAddress, LiveDetect, RowWords{"netdetect"}, "-netdetect",
+     RowWords{"address"},
      [](const ClusterSpec&, const DeviceSpec& device) {
        return Texts{device.detect_address()};
      },
@@ -119,7 +119,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      [](const DeviceSetting&, const DeviceFacts& facts) {
        return ReadingOf(facts.mtu(), NumberValue(facts.mtu().value()));
      },
-     RowWords("mtu"), "-mtu", RowWords("size"),
+     RowWords{"mtu"}, "-mtu", RowWords{"size"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
        return Texts{spec.has_mtu() ? absl::StrCat(spec.mtu()) : ""};
      },
@@ -129,32 +129,32 @@ constexpr DeviceSetting kDeviceSettings[] = {
        const bool on = facts.tls().value().enabled();
        return ReadingOf(facts.tls(), SwitchValue(on));
      },
-     RowWords("tls_enable"), "-tls", RowWords("enable"),
+     RowWords{"tls_enable"}, "-tls", RowWords{"enable"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
        return Texts{!spec.has_tls() ? "" : spec.tls() ? "1" : "0"};
      },
      [](const SettingValue& value) { return value.has_on(); }, true, false,
      "TLS switch", /*without_roce=*/true},
     {SETTING_PFC, "PFC", CHANGE_DEVICE_ADDRESS, SettingValue::kNumbers,
-     LiveText<&DeviceFacts::pfc>, RowWords("bitmap"), "-pfc",
-     RowWords("bitmap"),
+     LiveText<&DeviceFacts::pfc>, RowWords{"bitmap"}, "-pfc",
+     RowWords{"bitmap"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
        return Texts{spec.lossless().pfc()};
      },
      IsPfc, true, false},
     {SETTING_ROCE_PORT, "RoCE port", CHANGE_DEVICE_ADDRESS,
      SettingValue::kNumber, LiveText<&DeviceFacts::roce_port>,
-     RowWords("roce_port"), "-udp", RowWords("port"),
+     RowWords{"roce_port"}, "-udp", RowWords{"port"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
        const uint32_t port = spec.lossless().roce_port();
        return Texts{port == 0 ? "" : absl::StrCat(port)};
      },
      IsRocePort, true, false, nullptr, false, kAutoPort, "-1",
-     RowWords("udp_port_mode", "multi_qp_count", "multi_qp_udp_ports",
-              "nslb_dp_listen_port")},
+     RowWords{"udp_port_mode", "multi_qp_count", "multi_qp_udp_ports",
+              "nslb_dp_listen_port"}},
     {SETTING_DSCP_TO_TC, "DSCP to TC", CHANGE_DEVICE_ADDRESS,
-     SettingValue::kMap, LiveClasses, RowWords("dscp_tc"), "-dscp_to_tc",
-     RowWords("dscp", "tc"),
+     SettingValue::kMap, LiveClasses, RowWords{"dscp_tc"}, "-dscp_to_tc",
+     RowWords{"dscp", "tc"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
        return Texts{spec.lossless().dscp_to_tc()};
      },

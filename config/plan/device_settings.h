@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/values/setting.h"
@@ -22,20 +23,13 @@
 namespace clusterd {
 
 // A few words of a row.
-class RowWords {
- public:
-  template <typename... Words>
-  explicit constexpr RowWords(Words... words)
-      : words_{words...}, size_(sizeof...(words)) {}
+struct RowWords {
+  const char* words[4];
 
-  constexpr size_t size() const { return size_; }
-  constexpr const char* operator[](size_t at) const { return words_[at]; }
-  constexpr const char* const* begin() const { return words_; }
-  constexpr const char* const* end() const { return words_ + size_; }
-
- private:
-  const char* words_[4] = {};
-  size_t size_ = 0;
+  size_t size() const { return absl::c_find(words, nullptr) - words; }
+  const char* operator[](size_t at) const { return words[at]; }
+  const char* const* begin() const { return words; }
+  const char* const* end() const { return words + size(); }
 };
 
 // The value of a fact.
@@ -85,7 +79,7 @@ struct DeviceSetting {
   const char* word_alone = nullptr;
   const char* conf_alone = nullptr;
   // Further keys of hccn.conf that the tool drops with it.
-  RowWords dropped_keys = RowWords();
+  RowWords dropped_keys = {};
 
   // Each pair of a map that differs needs its own command, and hccn.conf may
   // also have pairs of class 0.

@@ -56,9 +56,7 @@ class DevicePlanner {
     if (!change.wanted) return;
     const uint32_t id = change.id();
     const SettingValue wanted = InterfaceValue(*change.wanted);
-    if (!change.sets_address()) {
-      return PlanRewrite(setting, id, wanted);
-    }
+    if (!change.sets_address()) return PlanRewrite(setting, id, wanted);
     PlanStep* step = PlanSet(
         setting, id, change.live ? InterfaceValue(*change.live) : NoneValue(),
         wanted, {ConfLineFact(id, "gateway"), RoutesFact(id)});

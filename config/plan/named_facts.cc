@@ -101,13 +101,6 @@ void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
   }
 }
 
-// Two reads may spell the same set of ports differently.
-SettingValue RunningFact(const KernelParameter& parameter,
-                         const KernelFacts& facts) {
-  const SettingValue value = RunningValue(parameter, facts).value;
-  return value.has_texts() ? SettingValue() : value;
-}
-
 }  // namespace
 
 NamedFacts NameFacts(const HostFacts& facts) {
@@ -123,8 +116,9 @@ NamedFacts NameFacts(const HostFacts& facts) {
                 TextsValue({FormText(facts.hccn_conf().value())}))
           .value;
   for (const KernelParameter& parameter : KernelParameters()) {
-    named[KernelFact(parameter.key, SETTING_RUNNING)] =
-        RunningFact(parameter, facts.kernel());
+    SettingValue running = RunningValue(parameter, facts.kernel()).value;
+    if (running.has_texts()) running.Clear();  // Not a value of it.
+    named[KernelFact(parameter.key, SETTING_RUNNING)] = std::move(running);
     named[KernelFact(parameter.key, SETTING_AT_BOOT)] =
         ValueOf((facts.kernel().*parameter.at_boot)());
   }

@@ -1,9 +1,5 @@
 // The facts that a plan can rest on, by their keys, so that a message can name
-// the facts that moved:
-//   device 3: address                  10.20.0.17/24
-//   hccn.conf: gateway_3               none
-//   net.core.somaxconn                 4096
-//   ufw: active                        yes
+// the facts that moved.
 #ifndef CONFIG_PLAN_NAMED_FACTS_H_
 #define CONFIG_PLAN_NAMED_FACTS_H_
 

@@ -124,14 +124,9 @@ Setting RowOf(const DeviceSetting& setting) {
           DroppedGateway, &setting};
 }
 
-const Setting* const kHostRows[] = {&kFormRow, &kRunningRow, &kAtBootRow,
-                                    &kActiveRow, &kAllowedRow};
-static_assert(std::size(kHostRows) == std::size(kHostSettingIds),
-              "a setting without its row");
-
 std::vector<Setting> MakeRows() {
-  std::vector<Setting> rows;
-  for (const Setting* row : kHostRows) rows.push_back(*row);
+  std::vector<Setting> rows = {kFormRow, kRunningRow, kAtBootRow, kActiveRow,
+                               kAllowedRow};
   for (const DeviceSetting& device : DeviceSettings()) {
     rows.push_back(RowOf(device));
   }

@@ -1,6 +1,6 @@
 // The attached hosts, and the tasks that wait for their answers. Independent of
 // gRPC: a stream is a HostLink. Names come from certificates; a host outside
-// the spec may attach and is listed as such. hello_machine.h decides between
+// the spec may attach and is listed as such. host_claims.cc decides between
 // two streams under one name.
 #ifndef DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
 #define DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_

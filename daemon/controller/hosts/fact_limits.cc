@@ -142,9 +142,8 @@ int TrimList(int most, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
     for (SettingValue* value :
          {drift.mutable_to(), drift.mutable_now(), drift.mutable_was()}) {
       if (value->ByteSizeLong() <= kMaxDriftTextBytes) continue;
-      std::string text = SettingText(*value);
-      CutText(&text);
-      *value = TextsValue({std::move(text)});
+      *value = TextsValue(
+          {std::string(CutUtf8(SettingText(*value), kMaxDriftTextBytes))});
     }
   }
   return surplus;
