@@ -30,19 +30,6 @@ Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address) {
   return std::nullopt;
 }
 
-Obstruction WhyNoSetCommands(const HostFacts& facts) {
-  if (!IsKnown(facts.hccn_tool().path())) {
-    return Worded("about", "hccn_tool", UnknownWords(facts.hccn_tool().path()));
-  }
-  if (facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
-    return Worded("plan-say-set-commands-unknown");
-  }
-  if (!IsKnown(facts.hccn_conf())) {
-    return Worded("about", "/etc/hccn.conf", UnknownWords(facts.hccn_conf()));
-  }
-  return WhyConfStops(facts.hccn_conf().value());
-}
-
 namespace {
 
 // Lines of a device at which `-ip -s` fails, leaving the device half set

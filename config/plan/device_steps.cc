@@ -256,11 +256,6 @@ class DevicePlanner {
     return plan_.HasConfLine(HccnConfKey(kDhcpKey, device));
   }
 
-  bool IsStoredGateway(uint32_t device, const SettingValue& gateway) const {
-    const std::string stored = plan_.ConfValue(HccnConfKey("gateway", device));
-    return ParseSetting(gateway_, {stored}) == gateway;
-  }
-
   // The gateway that another device loses when this one's is set: of the
   // devices that share one, the stored line of the lowest id (recorded runs
   // x-A1-gateway).
@@ -357,10 +352,10 @@ class DevicePlanner {
     const SettingValue live = LiveOf(gateway_, change);
     const TakenGateway taken = TakenBy(id);
     if (taken.entry == nullptr) return true;
-    if (!asked || (live == *asked && IsStoredGateway(id, live) &&
-                   !change.sets_address())) {
-      return false;
-    }
+    const std::string stored = plan_.ConfValue(HccnConfKey("gateway", id));
+    const bool is_so = live == asked && !change.sets_address() &&
+                       ParseSetting(gateway_, {stored}) == live;
+    if (!asked || is_so) return false;
     const uint32_t other = taken.entry->device();
     const DeviceFacts* const facts = FindDevice(plan_.facts(), other);
     Obstruction why;
@@ -439,6 +434,20 @@ static_assert(HasRowForEach(kDeviceSettingIds, kPlanners),
 // True if the spec has no use for the setting.
 bool IsUnused(const ClusterSpec& spec, const DeviceSetting& setting) {
   return spec.roce_unused() && !setting.without_roce;
+}
+
+// Why hccn_tool cannot be used for changes on this host.
+Obstruction WhyNoSetCommands(const HostFacts& facts) {
+  if (!IsKnown(facts.hccn_tool().path())) {
+    return Worded("about", "hccn_tool", UnknownWords(facts.hccn_tool().path()));
+  }
+  if (facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
+    return Worded("plan-say-set-commands-unknown");
+  }
+  if (!IsKnown(facts.hccn_conf())) {
+    return Worded("about", "/etc/hccn.conf", UnknownWords(facts.hccn_conf()));
+  }
+  return WhyConfStops(facts.hccn_conf().value());
 }
 
 // Blocks everything that the spec requests of devices.

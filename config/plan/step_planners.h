@@ -183,9 +183,6 @@ struct DeviceChange {
 // Why no port could have this address, also because of the product.
 Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address);
 
-// Why hccn_tool cannot be used for changes on this host.
-Obstruction WhyNoSetCommands(const HostFacts& facts);
-
 // One change for each device whose live address is known and whose wanted one
 // could be set; the others are blocked. Wrong addresses are ordered so that
 // each is free before it is set. Blocks an address that another device keeps,

@@ -27,12 +27,6 @@ std::string NamespaceText(const NetworkNamespaceIdentity& identity) {
   return text;
 }
 
-std::string FirewallText(const SettingValue::Firewall& firewall) {
-  return absl::StrCat(
-      firewall.active() ? "active" : "stopped", ", ",
-      firewall.starts_at_boot() ? "starts at boot" : "does not start at boot");
-}
-
 // What orders keys, by target first. Views into the key.
 auto OrderOf(const FactKey& key) {
   const SettingTarget& target = key.target();
@@ -224,7 +218,10 @@ std::string SettingText(const SettingValue& value) {
     case SettingValue::kPorts:
       return PortsOf(value).ToString();
     case SettingValue::kFirewall:
-      return FirewallText(value.firewall());
+      return absl::StrCat(value.firewall().active() ? "active" : "stopped",
+                          value.firewall().starts_at_boot()
+                              ? ", starts at boot"
+                              : ", does not start at boot");
     case SettingValue::kNetworkNamespace:
       return NamespaceText(value.network_namespace());
     case SettingValue::kTexts:
