@@ -59,6 +59,8 @@ def room(
         test_data = [],
         test_size = "small",
         test_shards = None,
+        tests_run_by = [],
+        more_tests = [],
         tests_apart = {}):
     """Declares the folder's library, named like the folder, and its tests.
 
@@ -82,6 +84,9 @@ def room(
       test_data: files that the tests read.
       test_size: of the test binary, as in cc_test.
       test_shards: in how many processes the cases run.
+      tests_run_by: packages whose room runs these tests, which are too few for
+        a program of their own.
+      more_tests: tests of other rooms that have this one in `tests_run_by`.
       tests_apart: name of a test binary -> its attributes, with `srcs`: tests
         that cannot share a process or a sandbox with the others.
     """
@@ -107,11 +112,17 @@ def room(
             visibility = visibility,
             deps = deps + waits + ["@system//:absl"],
         )
-    if tests:
+    if tests_run_by:
+        native.filegroup(
+            name = "tests",
+            srcs = tests,
+            visibility = [package + ":__pkg__" for package in tests_run_by],
+        )
+    elif tests:
         native.cc_test(
             name = name + "_test",
             size = test_size,
-            srcs = _joined(name + "_tests", tests, True, "namespace"),
+            srcs = _joined(name + "_tests", tests + more_tests, True, "namespace"),
             data = test_data,
             shard_count = test_shards,
             deps = library + deps + test_deps + _TEST_DEPS,

@@ -55,6 +55,7 @@ DriftReport Clean() {
 struct Cluster {
   Cluster() {
     spec.add_enforce("sysctl");
+    spec.mutable_deadlines()->set_host_ms(10'000);
     spec.mutable_deadlines()->set_run_ms(60'000);
     facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
     *facts.mutable_drift() = SomaxconnDrift();

@@ -194,7 +194,8 @@ void NewsSender::TellNext(const std::string& key) {
     LogResult(to, *given_up, absl::UnavailableError("there is newer news"));
   }
   if (is_gone) {
-    LogResult(to, *note, absl::UnavailableError("cluster.yaml no longer has it"));
+    LogResult(to, *note,
+              absl::UnavailableError("cluster.yaml no longer has it"));
     return EndTurn(key);
   }
   const absl::StatusOr<std::string> result =

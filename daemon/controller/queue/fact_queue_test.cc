@@ -1,5 +1,6 @@
 #include "daemon/controller/queue/fact_queue.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -92,7 +93,9 @@ class FactQueueTest : public testing::Test {
     };
     FactQueue::Caller<std::string> caller;
     caller.on_end = [this, ticket](const auto& end) {
+      deepest_ = std::max(deepest_, ++depth_);
       if (leave_at_end_) queue_->Leave(ticket);
+      --depth_;
       ends_.push_back(end.ok() ? **end : std::string(end.status().message()));
       codes_.push_back(end.status().code());
     };
@@ -124,11 +127,13 @@ class FactQueueTest : public testing::Test {
   // All hosts answer their tasks; returns how many tasks each host had.
   std::vector<size_t> Answer() {
     pool_.Drain();
+    // Taken before the first answer, which may begin a run that asks others.
+    std::vector<std::vector<Task>> taken;
+    for (const auto& link : links_) taken.push_back(link->Take());
     std::vector<size_t> asked;
     for (size_t i = 0; i < links_.size(); ++i) {
-      const std::vector<Task> tasks = links_[i]->Take();
-      asked.push_back(tasks.size());
-      for (const Task& task : tasks) {
+      asked.push_back(taken[i].size());
+      for (const Task& task : taken[i]) {
         TaskResult result;
         result.set_task_id(task.task_id());
         result.mutable_facts();
@@ -149,6 +154,8 @@ class FactQueueTest : public testing::Test {
       std::make_shared<const ClusterSpec>(MakeSpec("atlas-training", "", 3));
   CallClass of_ = CallClass::kCheck;
   bool leave_at_end_ = false;
+  int depth_ = 0;  // Of calls of on_end, one inside another.
+  int deepest_ = 0;
   int prepared_ = 0;
   std::vector<std::string> ends_;
   std::vector<absl::StatusCode> codes_;
@@ -306,7 +313,7 @@ TEST_F(FactQueueTest, YoungerRunDoesNotOvertakeOnAHost) {
   EXPECT_THAT(Asking(), ElementsAre("eve"));
 }
 
-// A full pool ends a run as it begins. Ten thousand such ends must not nest.
+// A full pool ends a run as it begins. Thousands of such ends must not nest.
 TEST_F(FactQueueTest, ManyRunsThatEndAsTheyBeginDoNotNest) {
   Start(kCallLimits[static_cast<size_t>(CallClass::kEnforce)]);
   WorkerPool full(1, 0);
@@ -315,10 +322,11 @@ TEST_F(FactQueueTest, ManyRunsThatEndAsTheyBeginDoNotNest) {
   // All wait until the first one, which has ended, leaves.
   const FactQueue::Ticket first = Ask("first", "");
   leave_at_end_ = true;
-  for (int i = 0; i < 10'000; ++i) Ask(absl::StrCat(i), "");
+  for (int i = 0; i < 100; ++i) Ask(absl::StrCat(i), "");
   EXPECT_EQ(ends_.size(), 1u);
   queue_->Leave(first);
-  EXPECT_EQ(ends_.size(), 10'001u);
+  EXPECT_EQ(ends_.size(), 101u);
+  EXPECT_EQ(deepest_, 1);
   EXPECT_EQ(codes_.back(), absl::StatusCode::kResourceExhausted);
 }
 
