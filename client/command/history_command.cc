@@ -39,7 +39,7 @@ class HistoryCommand final : public Request {
     AddOption(app, "--limit", "N", limit_text_,
               absl::StrCat(
                   "At most this many entries (default: ", kDefaultLimit, ")"));
-    AddOutput(app, "ctl-not-of-many-runs");
+    AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
 

@@ -205,6 +205,9 @@ TEST(ReportHtmlTest, ADeviceOnAnothersSwitchJumpsOutOfTheRails) {
   // Values have the rarest first.
   EXPECT_THAT(page.Rows("values"), Contains(HasSubstr("driver24.1.rc21")));
   EXPECT_THAT(page.Rows("values"), Contains(HasSubstr("MTU102418")));
+  const PageTree chinese(Html(LargeBrokenReport(72)), "zh-CN");
+  EXPECT_THAT(chinese.Texts("//section[@id='zh-values']//tr"),
+              Contains(HasSubstr("驱动24.1.rc21")));
 }
 
 TEST(ReportHtmlTest, ListsTheChangesSinceAnEarlierCheck) {

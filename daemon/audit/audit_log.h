@@ -91,7 +91,7 @@ class AuditFile {
   absl::Status ReadEnd(const std::string& at);
   absl::Status ReadOlder();
   absl::Status WriteLine(AuditEntry entry, absl::string_view before);
-  absl::Status Trouble(absl::string_view doing) const;
+  absl::Status Trouble() const;
 
   const std::string path_;
   const size_t max_bytes_;

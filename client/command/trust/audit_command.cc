@@ -37,7 +37,7 @@ class AuditHeadCommand final : public Request {
     AddOption(app, "FILE", "", file_,
               "List the newest line of this audit file, and the lines of "
               "other files in it (default: ask the controller)");
-    AddOutput(app, "is a table of hosts");
+    AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
 
