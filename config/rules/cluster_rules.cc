@@ -114,7 +114,7 @@ struct Likes {
 // switches, and no rule says which servers share one; a port of two cables may
 // report either switch. So it judges only a server that shares all switches
 // with others, or all but one, and there the port whose switch no other server
-// reaches with that device. Of two ways to cable, the more common is right.
+// reaches with that device. The more common way to cable is right.
 class RailJudge {
  public:
   explicit RailJudge(RuleReport& report) : report_(report) {}
