@@ -178,8 +178,9 @@ class RuleChanges {
     const Finding& reported = IsWrong(after) ? *after.finding : *before.finding;
     absl::string_view fix;
     if (IsWrong(after)) fix = after.finding->fix();
-    const auto [known, is_new] = by_text_.try_emplace(
-        {before.state, after.state, reported.observed(), fix}, changes_.size());
+    const auto [known, is_new] = by_identity_.try_emplace(
+        {before.state, after.state, IdentityOf(reported, IsWrong(after))},
+        changes_.size());
     if (is_new) {
       ReportDiff::Change& change = *changes_.Add();
       change.set_rule(rule_);
@@ -193,6 +194,21 @@ class RuleChanges {
   }
 
  private:
+  // What the texts are made from, so that every language folds the same; only
+  // a finding without a name has nothing but texts.
+  static std::string IdentityOf(const Finding& reported, bool with_fix) {
+    Finding same;
+    same.set_finding(reported.finding());
+    *same.mutable_values() = reported.values();
+    if (reported.has_expects()) *same.mutable_expects() = reported.expects();
+    if (reported.has_waiver()) *same.mutable_waiver() = reported.waiver();
+    if (with_fix) same.set_command(reported.command());
+    if (reported.finding().empty()) {
+      same.set_observed(reported.observed());
+      if (with_fix) same.set_fix(reported.fix());
+    }
+    return same.SerializeAsString();
+  }
   // Only adds what its texts are made from.
   static void AddFinding(const Finding& reported, ReportDiff::Change* change) {
     if (reported.finding().empty()) return;
@@ -215,12 +231,11 @@ class RuleChanges {
     subjects->rbegin()->add_devices(static_cast<uint32_t>(place.second));
   }
 
-  // Both reports outlive it.
-  using Key = std::tuple<State, State, absl::string_view, absl::string_view>;
+  using Key = std::tuple<State, State, std::string>;
 
   const std::string& rule_;
   google::protobuf::RepeatedPtrField<ReportDiff::Change>& changes_;
-  absl::flat_hash_map<Key, int> by_text_;
+  absl::flat_hash_map<Key, int> by_identity_;
 };
 
 bool IsChange(const Seen& before, const Seen& after) {

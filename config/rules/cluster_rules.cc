@@ -341,7 +341,9 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
           cabled_to_switches.push_back(&device);
         }
         if (!*device.neighbour_heard) {
-          report.AddSkipped(device, "no neighbour is heard", "lldp");
+          // Rule lldp skips a device whose link is DOWN.
+          report.AddSkipped(device, "no neighbour is heard",
+                            device.link == LinkFact::DOWN ? "link" : "lldp");
         } else if (device.spec != nullptr &&
                    !device.spec->switch_name().empty()) {
           JudgePlannedSwitch(device, report);
