@@ -193,23 +193,24 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
   if (!cause_may_lack && !waivable) {
     return WriteMembers(std::move(group->finding), members, result);
   }
-  FirstSeen<std::pair<std::string, const Waiver*>, Members> parts;
+  // By whether the cause is missing there.
+  FirstSeen<std::pair<bool, const Waiver*>, Members> parts;
   for (const Member& member : members) {
     absl::string_view host;
     if (member.host != nullptr) host = member.host->host();
     const bool lacks_cause =
         cause_may_lack && member.host != nullptr &&
         !found_->as_is.HasAt(cause, {member.order, member.device});
-    const std::string caused_by = lacks_cause ? "" : cause;
     const Waiver* const waiver =
-        waivable ? view_.WaiverOf(rule_.name, caused_by, group->finding.state,
-                                  host, member.device)
+        waivable ? view_.WaiverOf(rule_.name, lacks_cause ? "" : cause,
+                                  group->finding.state, host, member.device)
                  : nullptr;
-    parts[{caused_by, waiver}].push_back(member);
+    parts[{lacks_cause, waiver}].push_back(member);
   }
   for (const auto& [key, part] : parts) {
     NamedFinding finding = group->finding;
-    std::tie(finding.caused_by, finding.waiver) = key;
+    if (key.first) finding.caused_by.clear();
+    finding.waiver = key.second;
     WriteMembers(std::move(finding), part, result);
   }
 }

@@ -162,8 +162,7 @@ class FactQueue {
     absl::flat_hash_set<std::string> asking;         // Keys.
     Taken taken;                                     // By runs that have begun.
     Shares waiting, callers, bytes;
-    absl::Time first_give_up =
-        absl::InfiniteFuture();  // The earliest of waiting runs.
+    absl::Time first_give_up = absl::InfiniteFuture();  // Among waiting runs.
     // A thread is in BeginNext; it has to search again. Calls must not nest,
     // since thousands of runs may end as they begin.
     bool begins = false;
