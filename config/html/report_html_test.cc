@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/report/finding_overview.h"
 #include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/version.h"
@@ -300,6 +301,15 @@ TEST(ReportHtmlTest, HasTheWordsOfSimulationsForTheScript) {
   EXPECT_THAT(chinese.Texts("//data"), ElementsAre("内存中"));
 }
 
+std::vector<const Finding*> Followers(const Report& report) {
+  std::vector<const Finding*> found;
+  for (const auto& [cause, group] : ArrangeFindings(report).causes) {
+    found.insert(found.end(), group.findings.begin(), group.findings.end());
+  }
+  EXPECT_FALSE(found.empty());
+  return found;
+}
+
 TEST(ReportHtmlTest, SaysTheSameInChinese) {
   const Report report = SmallBrokenReport();
   const PageTree page(Html(report), "zh-CN");
@@ -322,6 +332,13 @@ TEST(ReportHtmlTest, SaysTheSameInChinese) {
                   Contains(HasSubstr(finding.observed())));
     }
   }
+  // Also those that follow from others, which the pages of hosts show.
+  for (const Finding* finding : Followers(rendered)) {
+    EXPECT_THAT(page.Texts("//tr[@class='follows']/td[2]"),
+                Contains(HasSubstr(finding->observed())));
+  }
+  EXPECT_THAT(PageTree(Html(report)).Texts("//tr[@class='follows']"),
+              IsEmpty());
   for (const char* path :
        {"//tr[@class='finding']", "//details", "//section"}) {
     EXPECT_EQ(page.Texts(path).size(),
