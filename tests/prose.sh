@@ -100,9 +100,9 @@ for field in one title observed expected why fix short_fix fix_without_command f
 done
 finds 'levels: "fail; warn for a; unknown for b"' "" row.textproto
 
-# A page about the source code: phrases alone.
+# A page about the source code: every rule.
 mkdir "$work/docs"
-finds "${half}${half}two more: is: it: told." "1: \"told\", expected notify, report or print" docs/limits.md
+finds "${half}${half}two more." "1: a sentence of 26 words, expected at most 25" docs/limits.md
 
 # A source: comments, also over lines, and texts of three words; a line may be long.
 finds "int a = 1;  // here or else
