@@ -194,7 +194,7 @@ class RuleChanges {
   }
 
  private:
-  // What the texts are made from, so that every language folds the same; only
+  // The values of the texts, so that every language folds the same; only
   // a finding without a name has nothing but texts.
   static std::string IdentityOf(const Finding& reported, bool with_fix) {
     Finding same;
