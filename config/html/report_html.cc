@@ -68,7 +68,8 @@ constexpr size_t kLinesOfHost = 40;
 // Bytes of texts in all pages of hosts together. If every host has many, the
 // pages name rules, and the texts stand with the findings and in the JSON.
 constexpr size_t kHostTextBytes = size_t{1} << 20;
-// Findings that follow from others and that the script shows on pages of hosts;
+// Unknown findings that follow from others, which the script shows on pages of
+// hosts;
 // it shows further ones in English.
 constexpr size_t kMaxTranslatedRows = 1000;
 // JSON has all of them.

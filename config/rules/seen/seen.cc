@@ -56,7 +56,7 @@ constexpr int kGroupColumns = 300;
 constexpr size_t kValueBytes = 64;
 
 // Differs from every text that PrintableText returns.
-constexpr absl::string_view kUnknownValue = "\x01";
+constexpr absl::string_view kUnknownValue = "\x7f";
 
 // The value as text, kept where the reader says; nullopt: not asked for.
 using TextOrNone = std::optional<absl::string_view>;
