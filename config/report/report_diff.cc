@@ -194,30 +194,29 @@ class RuleChanges {
   }
 
  private:
-  // The values of the texts, so that every language folds the same; only
-  // a finding without a name has nothing but texts.
-  static std::string IdentityOf(const Finding& reported, bool with_fix) {
-    Finding same;
-    same.set_finding(reported.finding());
-    *same.mutable_values() = reported.values();
-    if (reported.has_expects()) *same.mutable_expects() = reported.expects();
-    if (reported.has_waiver()) *same.mutable_waiver() = reported.waiver();
-    if (with_fix) same.set_command(reported.command());
-    if (reported.finding().empty()) {
-      same.set_observed(reported.observed());
-      if (with_fix) same.set_fix(reported.fix());
-    }
-    return same.SerializeAsString();
-  }
-  // Only adds what its texts are made from.
-  static void AddFinding(const Finding& reported, ReportDiff::Change* change) {
-    if (reported.finding().empty()) return;
-    Finding& named = *change->mutable_finding();
-    named.set_rule(reported.rule());
+  // The values that the texts of a named finding are made from.
+  static Finding ValuesOf(const Finding& reported) {
+    Finding named;
+    if (reported.finding().empty()) return named;
     named.set_finding(reported.finding());
     *named.mutable_values() = reported.values();
     if (reported.has_expects()) *named.mutable_expects() = reported.expects();
     if (reported.has_waiver()) *named.mutable_waiver() = reported.waiver();
+    return named;
+  }
+  // Folds the same in every language: by texts only if there are no values.
+  static std::string IdentityOf(const Finding& reported, bool with_fix) {
+    Finding same = ValuesOf(reported);
+    if (with_fix) same.set_command(reported.command());
+    if (same.finding().empty()) same.set_observed(reported.observed());
+    if (same.finding().empty() && with_fix) same.set_fix(reported.fix());
+    return same.SerializeAsString();
+  }
+  static void AddFinding(const Finding& reported, ReportDiff::Change* change) {
+    if (reported.finding().empty()) return;
+    Finding& named = *change->mutable_finding();
+    named = ValuesOf(reported);
+    named.set_rule(reported.rule());
     if (reported.subjects().empty()) return;
     *named.add_subjects()->mutable_devices() = reported.subjects(0).devices();
   }
