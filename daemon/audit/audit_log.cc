@@ -345,10 +345,8 @@ absl::Status AuditLog::Begin(AuditEntry entry) {
   const absl::Status written = Append(entry);
   if (written.ok()) return written;
   LogTrouble(written, entry);
-  return absl::Status(
-      written.code(),
-      absl::StrCat(written.message(),
-                   "; nothing is changed until it can be written"));
+  return WithWords(written,
+                   Worded("audit-nothing-changed", MessageWords(written)));
 }
 
 void AuditLog::End(AuditEntry entry, absl::string_view result) {
