@@ -124,8 +124,7 @@ void DriftEnforcer::Enqueue(const std::string& host) {
   caller.on_end = gate_.Wrap([this, host](const auto& end) {
     if (!end.ok()) Finish(host, End::kLater);
   });
-  parts_.queue->Ask(ticket, std::move(question), std::move(work),
-                    std::move(caller));
+  parts_.queue->Ask(ticket, question, std::move(work), std::move(caller));
 }
 
 void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {

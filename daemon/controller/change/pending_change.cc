@@ -263,8 +263,7 @@ void PendingChange::BeginCheck(FactQueue::Ticket ticket,
     absl::MutexLock lock(&self->mutex_);
     if (self->check_ == ticket) self->check_ = 0;
   };
-  parts_.queue->Ask(ticket, std::move(question), std::move(work),
-                    std::move(caller));
+  parts_.queue->Ask(ticket, question, std::move(work), std::move(caller));
 }
 
 void PendingChange::OnFacts(FactQueue::Ticket ticket, const FactOrder& order,

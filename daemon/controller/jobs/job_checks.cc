@@ -196,8 +196,7 @@ void JobChecks::Ask(FactQueue::Ticket ticket, JobAsk ask, Caller caller) {
     Keep(key, {weak, result, 0, gathered.asked});
     return result;
   };
-  parts_.queue->Ask(ticket, std::move(question), std::move(work),
-                    std::move(caller));
+  parts_.queue->Ask(ticket, question, std::move(work), std::move(caller));
 }
 
 JobChecks::Result JobChecks::FindKeptLocked(

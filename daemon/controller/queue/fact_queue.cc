@@ -26,7 +26,7 @@ FactQueue::Run* FactQueue::FindLocked(CallClass of, RunId id) {
   return found == lane.runs.end() ? nullptr : &found->second;
 }
 
-void FactQueue::AskAny(Ticket ticket, Question question, AnyWork work,
+void FactQueue::AskAny(Ticket ticket, const Question& question, AnyWork work,
                        AnyCaller caller) {
   const CallClass of = question.of;
   const auto prepare = work.prepare;

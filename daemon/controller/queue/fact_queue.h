@@ -82,9 +82,9 @@ class FactQueue {
   // For Ask; ProgressOf works with it from the beginning.
   Ticket NewTicket() ABSL_LOCKS_EXCLUDED(mutex_);
   template <typename Result>
-  void Ask(Ticket ticket, Question question, Work<Result> work,
+  void Ask(Ticket ticket, const Question& question, Work<Result> work,
            Caller<Result> caller) ABSL_LOCKS_EXCLUDED(mutex_) {
-    AskAny(ticket, std::move(question),
+    AskAny(ticket, question,
            {std::move(work.prepare),
             [conclude = std::move(work.conclude)](const Gathered& gathered)
                 -> AnyResult { return conclude(gathered); }},
@@ -189,8 +189,8 @@ class FactQueue {
   }
   Run* FindLocked(CallClass of, RunId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  void AskAny(Ticket ticket, Question question, AnyWork work, AnyCaller caller)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void AskAny(Ticket ticket, const Question& question, AnyWork work,
+              AnyCaller caller) ABSL_LOCKS_EXCLUDED(mutex_);
   // The run that the question joins; 0: none.
   RunId JoinableLocked(const Question& question) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);

@@ -402,8 +402,7 @@ void CheckSchedule::Begin(const ScheduledPtr& one, absl::Time due_since) {
       gate_.Wrap([this, one, ticket, name = check.name()](const auto& end) {
         Finish(one, ticket, name, end.status());
       });
-  parts_.queue->Ask(ticket, std::move(question), std::move(work),
-                    std::move(caller));
+  parts_.queue->Ask(ticket, question, std::move(work), std::move(caller));
 }
 
 absl::StatusOr<std::shared_ptr<FactOrder>> CheckSchedule::Prepare(

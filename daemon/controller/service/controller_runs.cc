@@ -198,7 +198,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
         conclude(gathered.order, gathered.facts));
   };
   parts_.queue->Ask(
-      JoinQueue(stream, *user), std::move(question), std::move(work),
+      JoinQueue(stream, *user), question, std::move(work),
       CallerFor<Event, Event>(
           stream, AuditCaller(*context, call),
           [](Stream* to, const std::shared_ptr<const Event>& last) {
