@@ -9,8 +9,8 @@
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_output.h"
 #include "daemon/host/hccn_query/query_answers.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 #include "tests/readers/hccn_ping.h"
 
 namespace clusterd {
@@ -197,9 +197,11 @@ constexpr void (*kChecks[])(const std::string&) = {
     CheckOptical, CheckPort,    CheckRoutes,   CheckTrafficClasses,
 };
 
-}  // namespace
-}  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& text) {
+FUZZ_TEXT(hccn, 12, "tests/testdata/host/hccn/*",
+          "tests/testdata/host/hccn_query/*", "tests/testdata/host/lldp/*",
+          "tests/testdata/host/ping/*") {
   for (const auto check : kChecks) check(text);
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -3,8 +3,8 @@
 
 #include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 #include "tests/readers/npu_smi_table.h"
 
 namespace clusterd {
@@ -59,13 +59,14 @@ void CheckMapping(const std::string& text) {
   for (const auto& [id, place] : map->chips) Require(id <= 99);
 }
 
+FUZZ_TEXT(npu_smi, 2, "tests/testdata/host/npu_smi/*",
+          "tests/testdata/npu_smi/*.txt") {
+  const std::string answer = WithoutOrigin(text);
+  CheckTable(answer);
+  CheckHealth(answer);
+  CheckChip(answer);
+  CheckMapping(answer);
+}
+
 }  // namespace
 }  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& input) {
-  const std::string text = WithoutOrigin(input);
-  CheckTable(text);
-  CheckHealth(text);
-  CheckChip(text);
-  CheckMapping(text);
-}

@@ -1,6 +1,6 @@
-// Seeds of mutation_fuzz_test. Every recorded run is there, and every query has
-// an answer that its reader reads, so that mutations reach the inside of each
-// reader.
+// Seeds of the fuzz target "mutation". Every recorded run is there, and every
+// query has an answer that its reader reads, so that mutations reach the inside
+// of each reader.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ namespace {
 using ::testing::Contains, ::testing::SizeIs;
 
 constexpr char kFromRecords[] = "tests/readers/capture_seeds";
-// The corpus of mutation_fuzz_test.
+// The corpus of tests/fuzz/mutation_fuzz.cc.
 constexpr std::array<const char*, 4> kFolders = {
     kFromRecords, "tests/readers/seeds", "tests/testdata/host/hccn_query",
     "tests/testdata/host/ping"};
