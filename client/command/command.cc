@@ -50,9 +50,7 @@ absl::Duration CliCommand::ReadDuration(absl::string_view option,
 }
 
 void CliCommand::AddColor(CLI::App& app) {
-  AddOption(app, "--color", "WHEN", color_text_,
-            "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
-            "never");
+  AddOption(app, "--color", "WHEN", color_text_);
 }
 
 void CliCommand::ReadColor() {

@@ -81,11 +81,7 @@ class ExplainCommand final : public CliCommand {
  public:
   ExplainCommand() : CliCommand("explain") {}
 
-  void AddOptions(CLI::App& app) override {
-    AddOption(
-        app, "RULE", "", name_,
-        "A rule, e.g. net-health, or an error code of HCCL or the driver");
-  }
+  void AddOptions(CLI::App& app) override { AddOption(app, "RULE", "", name_); }
   bool TakesConnection() const override { return false; }
 
  private:
@@ -130,7 +126,7 @@ class HelpCommand final : public CliCommand {
       : CliCommand("help"), root_(root) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "COMMAND", "", words_, "A command, e.g. check");
+    AddOption(app, "COMMAND", "", words_);
   }
   bool TakesConnection() const override { return false; }
 
@@ -160,9 +156,7 @@ class CompletionCommand final : public CliCommand {
  public:
   CompletionCommand() : CliCommand("completion") {}
 
-  void AddOptions(CLI::App& app) override {
-    AddArgument(app, "SHELL", shell_, "bash, zsh, fish");
-  }
+  void AddOptions(CLI::App& app) override { AddArgument(app, "SHELL", shell_); }
   bool TakesConnection() const override { return false; }
 
  private:
@@ -395,7 +389,7 @@ class CompleteCommand final : public CliCommand {
 }  // namespace
 
 void AddExplainCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<ExplainCommand>());
+  AddCommands<ExplainCommand>(commands);
 }
 
 void AddHelpCommands(const CLI::App& root, CommandList& commands) {

@@ -73,14 +73,9 @@ class GenerateCommand : public CliCommand {
  protected:
   void AddJobOptions(CLI::App& app) {
     named_.AddTo(app);
-    AddOption(app, "--skip", "RULE,..", skip_,
-              "Skip these rules in the check of the job")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    app.add_flag("--verbose", verbose_,
-                 "Print every finding, rule and host of a failed check");
-    AddOption(app, "--timeout", "DURATION", timeout_text_,
-              "Give up after this long, e.g. 90s or 2m (default: 140s)");
+    AddListOption(app, "--skip", "RULE,..", skip_);
+    app.add_flag("--verbose", verbose_);
+    AddOption(app, "--timeout", "DURATION", timeout_text_);
   }
 
   void AddProgram(CLI::App& app) { named_.AddProgram(app); }
@@ -226,13 +221,9 @@ class GenerateRankTableCommand final : public GenerateCommand {
 
   void AddOptions(CLI::App& app) override {
     AddJobOptions(app);
-    AddOption(
-        app, "--version", "VERSION", version_,
-        "1.0, or 1.2 for super pods (default: what the product's HCCL reads)");
-    AddOption(app, "-o,--out", "FILE", out_,
-              "Write to this file, as a whole or not at all (default: stdout)");
-    app.add_flag("--overwrite", overwrite_,
-                 "Overwrite a file with other content");
+    AddOption(app, "--version", "VERSION", version_);
+    AddOption(app, "-o,--out", "FILE", out_);
+    app.add_flag("--overwrite", overwrite_);
   }
 
  private:
@@ -272,47 +263,23 @@ class GenerateLaunchCommand final : public GenerateCommand {
 
   void AddOptions(CLI::App& app) override {
     AddJobOptions(app);
-    AddOption(app, "--form", "FORM", form_text_,
-              absl::StrCat("Form of the output: ",
-                           absl::StrJoin(LaunchForms(), ", ")));
-    AddOption(app, "--node", "HOST", node_,
-              "Only for this server (default: all)");
-    AddOption(app, "-o,--out", "FILE", out_,
-              "Write to this file; %h in its name becomes the host (default: "
-              "stdout)");
-    app.add_flag("--overwrite", overwrite_,
-                 "Overwrite a file with other content");
-    AddOption(app, "--rank-table", "FILE", options_.rank_table,
-              "Start with this rank table, a path on the hosts");
-    AddOption(app, "--master-port", "PORT", master_port_,
-              "MASTER_PORT (default: that of --job, or rendezvous_port of "
-              "cluster.yaml, or a chosen port)");
-    AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
-              "NNODES; a range where fewer servers are enough");
+    AddOption(app, "--form", "FORM", form_text_);
+    AddOption(app, "--node", "HOST", node_);
+    AddOption(app, "-o,--out", "FILE", out_);
+    app.add_flag("--overwrite", overwrite_);
+    AddOption(app, "--rank-table", "FILE", options_.rank_table);
+    AddOption(app, "--master-port", "PORT", master_port_);
+    AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes);
     AddProgram(app);
-    AddOption(
-        app, "ARGUMENTS", "", options_.arguments,
-        "Arguments of the script, after --; {NODE_RANK} and other variables "
-        "in braces become their values");
-    AddOption(app, "--source", "FILE", sources_,
-              "Source this file where a host has it, instead of the method's "
-              "own; may be repeated")
-        ->allow_extra_args(false);
-    AddOption(
-        app, "--tiered", "WHEN", tiered_,
-        "Tiered link setup of torch-npu-run: auto (default; by size), on, off");
-    AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint,
-              "For torch-npu-run: the first server and the port of its store");
-    AddOption(app, "--rdzv-id", "ID", options_.rdzv_id,
-              "For torch-npu-run: the id of the job's worker group");
-    app.add_flag("--standalone", options_.standalone,
-                 "For torch-npu-run: a job of one server, without MASTER_PORT");
-    app.add_flag("--local-addr", options_.local_addr,
-                 "For torch-npu-run: give each server its own address");
-    AddOption(app, "--asd", "LEVEL", asd_,
-              "NPU_ASD_ENABLE, 0 to 3 (default: 1)");
-    AddOption(app, "--mpi-args", "TEXT", options_.mpi_args,
-              "Arguments that horovodrun passes to mpirun");
+    AddOption(app, "ARGUMENTS", "", options_.arguments);
+    AddOption(app, "--source", "FILE", sources_)->allow_extra_args(false);
+    AddOption(app, "--tiered", "WHEN", tiered_);
+    AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint);
+    AddOption(app, "--rdzv-id", "ID", options_.rdzv_id);
+    app.add_flag("--standalone", options_.standalone);
+    app.add_flag("--local-addr", options_.local_addr);
+    AddOption(app, "--asd", "LEVEL", asd_);
+    AddOption(app, "--mpi-args", "TEXT", options_.mpi_args);
   }
 
  private:
@@ -479,8 +446,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
 }  // namespace
 
 void AddGenerateCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<GenerateRankTableCommand>());
-  commands.push_back(std::make_unique<GenerateLaunchCommand>());
+  AddCommands<GenerateRankTableCommand, GenerateLaunchCommand>(commands);
 }
 
 }  // namespace clusterd
