@@ -240,8 +240,7 @@ SettingValue PlanRunning(const KernelParameter& parameter,
   if (IsOfNamespace(*plan)) rests_on.push_back(NamespaceFact());
   PlanStep* step = plan->AddStep(goal, now.value, wanted, std::move(rests_on));
   if (parameter.consequence != nullptr) {
-    *step->mutable_consequences_said()->add_values() =
-        Worded(parameter.consequence);
+    AddConsequence(Worded(parameter.consequence), step);
   }
   return wanted;
 }
