@@ -74,9 +74,9 @@ class Maker {
   }
 
   const LaunchMethod* FindMethod() {
-    for (const LaunchMethod& method : AllLaunchMethods()) {
-      if (method.name == options_.method) return &method;
-    }
+    const LaunchMethod* const found =
+        FirstWith(AllLaunchMethods(), &LaunchMethod::name, options_.method);
+    if (found != nullptr) return found;
     const std::vector<absl::string_view> names = LaunchMethods();
     Wrong("msg-job-word", "--method", QuotedText(options_.method),
           absl::StrJoin(names, ", "), DidYouMeanWords(options_.method, names));

@@ -78,7 +78,10 @@ class GenerateCommand : public CliCommand {
     AddOption(app, "--timeout", "DURATION", timeout_text_);
   }
 
-  void AddProgram(CLI::App& app) { named_.AddProgram(app); }
+  void AddOutput(CLI::App& app) {
+    AddOption(app, "-o,--out", "FILE", out_);
+    app.add_flag("--overwrite", overwrite_);
+  }
 
   // Sets the job; adds mistakes.
   void ReadJob() {
@@ -168,16 +171,13 @@ class GenerateCommand : public CliCommand {
   // True if the command has the options of a launch.
   virtual bool launches() const { return false; }
 
-  uint32_t ssh_port() const { return named_.ssh_port(); }
-
   std::vector<const HostFacts*> Facts() const {
     return {facts_.facts().pointer_begin(), facts_.facts().pointer_end()};
   }
 
   // Writes a file, or stdout if the path is empty; returns the exit status.
-  // Keeps an equal file, and a different one unless `overwrite`.
-  int Write(const std::string& path, const std::string& text, bool overwrite,
-            mode_t mode) {
+  // Keeps an equal file, and a different one unless --overwrite was given.
+  int Write(const std::string& path, const std::string& text, mode_t mode) {
     if (path.empty()) {
       session().out << text;
       return kExitPass;
@@ -189,7 +189,7 @@ class GenerateCommand : public CliCommand {
         Tell("job-say-same-content", path);
         return kExitPass;
       }
-      if (!overwrite) {
+      if (!overwrite_) {
         Tell("msg-job-other-content", path);
         return kExitUsage;
       }
@@ -206,10 +206,12 @@ class GenerateCommand : public CliCommand {
   JobOptions named_;
   JobSpec job_;
   LaunchFacts facts_;
+  std::string out_;
 
  private:
   std::vector<std::string> skip_;
   bool verbose_ = false;
+  bool overwrite_ = false;
   std::string timeout_text_;
   absl::Duration timeout_;
   RuleSelection selection_;
@@ -222,8 +224,7 @@ class GenerateRankTableCommand final : public GenerateCommand {
   void AddOptions(CLI::App& app) override {
     AddJobOptions(app);
     AddOption(app, "--version", "VERSION", version_);
-    AddOption(app, "-o,--out", "FILE", out_);
-    app.add_flag("--overwrite", overwrite_);
+    AddOutput(app);
   }
 
  private:
@@ -241,7 +242,7 @@ class GenerateRankTableCommand final : public GenerateCommand {
       ReportFailure(table.status());
       return kExitFail;
     }
-    return Write(out_, *table, overwrite_, kData);
+    return Write(out_, *table, kData);
   }
 
   absl::StatusOr<std::string> Make() const {
@@ -253,8 +254,6 @@ class GenerateRankTableCommand final : public GenerateCommand {
   }
 
   std::string version_;
-  std::string out_;
-  bool overwrite_ = false;
 };
 
 class GenerateLaunchCommand final : public GenerateCommand {
@@ -265,12 +264,11 @@ class GenerateLaunchCommand final : public GenerateCommand {
     AddJobOptions(app);
     AddOption(app, "--form", "FORM", form_text_);
     AddOption(app, "--node", "HOST", node_);
-    AddOption(app, "-o,--out", "FILE", out_);
-    app.add_flag("--overwrite", overwrite_);
+    AddOutput(app);
     AddOption(app, "--rank-table", "FILE", options_.rank_table);
     AddOption(app, "--master-port", "PORT", master_port_);
     AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes);
-    AddProgram(app);
+    named_.AddProgram(app);
     AddOption(app, "ARGUMENTS", "", options_.arguments);
     AddOption(app, "--source", "FILE", sources_)->allow_extra_args(false);
     AddOption(app, "--tiered", "WHEN", tiered_);
@@ -335,7 +333,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
     for (const LaunchMethod& method : AllLaunchMethods()) {
       if (method.name != options_.method) continue;
-      if (method.from_master) options_.ssh_port = ssh_port();
+      if (method.from_master) options_.ssh_port = named_.ssh_port();
       for (FindingValue& mistake : FindOptionMistakes(method, options_)) {
         mistakes_.push_back(std::move(mistake));
       }
@@ -398,8 +396,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
 
   int Deliver(const Launch& launch) {
     if (form_ == LaunchForm::kJson) {
-      return Write(out_, MessageJson(LaunchDocument(launch)), overwrite_,
-                   kData);
+      return Write(out_, MessageJson(LaunchDocument(launch)), kData);
     }
     std::vector<absl::string_view> hosts;
     int status = kExitPass;
@@ -411,7 +408,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       found = true;
       const int written =
           Write(absl::StrReplaceAll(out_, {{kHostInPath, node.host}}),
-                NodeText(launch, node, form_), overwrite_,
+                NodeText(launch, node, form_),
                 form_ == LaunchForm::kShell ? kProgram : kData);
       status = std::max(status, written);
     }
@@ -435,8 +432,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
   std::string form_text_ = "shell";
   LaunchForm form_ = LaunchForm::kShell;
   std::string node_ = kAllNodes;
-  std::string out_;
-  bool overwrite_ = false;
   std::string master_port_;
   std::string asd_;
   std::string tiered_ = "auto";
