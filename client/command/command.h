@@ -48,13 +48,9 @@ void AddArgument(CLI::App& app, const char* name, Value& value) {
   AddOption(app, name, "", value)->required();
 }
 // Adds an option whose values have the form "a,b", are repeated, or both.
-inline CLI::Option* AddListOption(CLI::App& app, const char* name,
-                                  const char* placeholder,
-                                  std::vector<std::string>& values) {
-  return AddOption(app, name, placeholder, values)
-      ->delimiter(',')
-      ->allow_extra_args(false);
-}
+CLI::Option* AddListOption(CLI::App& app, const char* name,
+                           const char* placeholder,
+                           std::vector<std::string>& values);
 
 // Everything that a command gets from its process; tests replace it.
 struct Session {

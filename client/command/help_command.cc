@@ -7,7 +7,6 @@
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
-#include "config/rules/error_codes.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"

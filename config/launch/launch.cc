@@ -13,7 +13,6 @@
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
 #include "config/launch/launch_methods.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/hostlist.h"
 #include "config/values/ipv4.h"
 #include "config/values/port_set.h"

@@ -1,6 +1,5 @@
 
 #include "config/plan/step_planners.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"

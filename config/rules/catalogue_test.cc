@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/rules/error_codes.h"
 #include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"

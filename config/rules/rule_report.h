@@ -18,7 +18,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/rules/catalogue.h"
-#include "config/rules/causes.h"
 #include "config/rules/finding_words.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/words/fact_text.h"

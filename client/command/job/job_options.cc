@@ -17,7 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
-#include "config/hccl/data_type.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
 #include "config/launch/launch_methods.h"
 #include "config/launch/rank_table.h"
