@@ -203,8 +203,9 @@ TEST(SelectStepsTest, TakesKindsAndRulesThatStepsFix) {
                                    "hccn-conf"));
   EXPECT_THAT(selection->kinds,
               testing::ElementsAre(CHANGE_FIREWALL, CHANGE_HCCN_CONF));
-  EXPECT_THAT(selection->settings,
-              testing::ElementsAre("gateway", "net.core.somaxconn"));
+  EXPECT_THAT(selection->settings, testing::ElementsAre(SETTING_GATEWAY));
+  EXPECT_THAT(selection->kernel_parameters,
+              testing::ElementsAre("net.core.somaxconn"));
   EXPECT_TRUE(SelectSteps({})->words.empty());
 }
 
