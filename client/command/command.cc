@@ -14,6 +14,15 @@
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
+
+CLI::Option* AddListOption(CLI::App& app, const char* name,
+                           const char* placeholder,
+                           std::vector<std::string>& values) {
+  return AddOption(app, name, placeholder, values)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 size_t CliCommand::ReadChoice(absl::string_view option, absl::string_view value,
                               const std::vector<absl::string_view>& words) {
   const auto found = absl::c_find(words, value);
@@ -50,9 +59,7 @@ absl::Duration CliCommand::ReadDuration(absl::string_view option,
 }
 
 void CliCommand::AddColor(CLI::App& app) {
-  AddOption(app, "--color", "WHEN", color_text_,
-            "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
-            "never");
+  AddOption(app, "--color", "WHEN", color_text_);
 }
 
 void CliCommand::ReadColor() {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
-#include "config/rules/error_codes.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
@@ -81,11 +80,7 @@ class ExplainCommand final : public CliCommand {
  public:
   ExplainCommand() : CliCommand("explain") {}
 
-  void AddOptions(CLI::App& app) override {
-    AddOption(
-        app, "RULE", "", name_,
-        "A rule, e.g. net-health, or an error code of HCCL or the driver");
-  }
+  void AddOptions(CLI::App& app) override { AddOption(app, "RULE", "", name_); }
   bool TakesConnection() const override { return false; }
 
  private:
@@ -130,7 +125,7 @@ class HelpCommand final : public CliCommand {
       : CliCommand("help"), root_(root) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "COMMAND", "", words_, "A command, e.g. check");
+    AddOption(app, "COMMAND", "", words_);
   }
   bool TakesConnection() const override { return false; }
 
@@ -160,9 +155,7 @@ class CompletionCommand final : public CliCommand {
  public:
   CompletionCommand() : CliCommand("completion") {}
 
-  void AddOptions(CLI::App& app) override {
-    AddArgument(app, "SHELL", shell_, "bash, zsh, fish");
-  }
+  void AddOptions(CLI::App& app) override { AddArgument(app, "SHELL", shell_); }
   bool TakesConnection() const override { return false; }
 
  private:
@@ -395,7 +388,7 @@ class CompleteCommand final : public CliCommand {
 }  // namespace
 
 void AddExplainCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<ExplainCommand>());
+  AddCommands<ExplainCommand>(commands);
 }
 
 void AddHelpCommands(const CLI::App& root, CommandList& commands) {

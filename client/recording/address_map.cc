@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -18,7 +17,6 @@
 #include "absl/strings/str_split.h"
 #include "client/recording/recording.h"
 #include "config/values/text_form.h"
-#include "config/words/message.h"
 
 namespace clusterd {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

@@ -230,9 +230,6 @@ void AddDropped(const DeviceChange& change, bool may_set,
                 const HostPlanBuilder& plan, PlanStep* step) {
   const uint32_t id = change.id();
   const Ipv4Subnet subnet = change.wanted->subnet();
-  const auto say = [step](const FindingValue& consequence) {
-    *step->mutable_consequences_said()->add_values() = consequence;
-  };
   const bool sets_gateway = !change.spec->gateway().empty() && may_set;
   bool had_gateway = false;
   for (const HccnConf::Entry& as_it_is :
@@ -247,19 +244,22 @@ void AddDropped(const DeviceChange& change, bool may_set,
     if (through && subnet.Contains(*through)) continue;
     *step->add_dropped() = entry;
     if (is_gateway && sets_gateway) continue;
-    say(Worded("plan-say-tool-deletes",
+    AddConsequence(
+        Worded("plan-say-tool-deletes",
                absl::StrCat(HccnConfKey(entry.key(), id), "=", entry.value()),
-               subnet.ToString()));
+               subnet.ToString()),
+        step);
   }
   const std::string& gateway = change.facts->gateway().value();
   const auto live = Ipv4Address::Parse(gateway);
   const bool is_stored = !plan.ConfValue(HccnConfKey("gateway", id)).empty();
   if (!sets_gateway && live.ok() && !subnet.Contains(*live) && !is_stored) {
-    say(Worded("plan-say-gateway-lost", gateway, subnet.ToString()));
+    AddConsequence(Worded("plan-say-gateway-lost", gateway, subnet.ToString()),
+                   step);
   } else if (!may_set && live.ok() && !is_stored) {
-    say(Worded("plan-say-gateway-may-go", gateway));
+    AddConsequence(Worded("plan-say-gateway-may-go", gateway), step);
   }
-  if (change.live) say(Worded("plan-say-unseen-routes"));
+  if (change.live) AddConsequence(Worded("plan-say-unseen-routes"), step);
 }
 
 }  // namespace clusterd

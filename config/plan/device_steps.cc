@@ -164,8 +164,7 @@ class DevicePlanner {
                     std::vector<FactKey> rests_on = {}) {
     PlanStep* step = AddStep(setting, device, from, to, std::move(rests_on));
     if (from.has_none()) {
-      *step->mutable_consequences_said()->add_values() =
-          Worded("plan-say-no-clear", Term(setting.words));
+      AddConsequence(Worded("plan-say-no-clear", Term(setting.words)), step);
     }
     return step;
   }
@@ -381,11 +380,13 @@ class DevicePlanner {
     step->mutable_dropped(0)->set_value(taken.value);
     const std::string& has =
         FindDevice(plan_.facts(), other)->gateway().value();
-    *step->mutable_consequences_said()->add_values() = Worded(
-        has.empty() ? "plan-say-deletes-gateway" : "plan-say-loses-gateway",
-        FourOf(change.id()),
-        absl::StrCat(HccnConfKey("gateway", other), "=", taken.value), other,
-        has);
+    AddConsequence(
+        Worded(
+            has.empty() ? "plan-say-deletes-gateway" : "plan-say-loses-gateway",
+            FourOf(change.id()),
+            absl::StrCat(HccnConfKey("gateway", other), "=", taken.value),
+            other, has),
+        step);
   }
 
   // Writes the live value, which the spec does not name, to the file. The

@@ -1,6 +1,5 @@
 
 #include "config/plan/step_planners.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
@@ -159,13 +158,13 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
       plan->AddStep(goal, state, YesValue(false),
                     {goal, FirewallFact(program, FactKey::STARTS_AT_BOOT)});
   if (program == FIREWALLD && active) {
-    *step->mutable_consequences_said()->add_values() =
-        Worded("plan-say-runtime-rules-lost");
+    AddConsequence(Worded("plan-say-runtime-rules-lost"), step);
     // moby issue 28476: "Stopping firewalld flushes the whole iptables, it also
     // removes the chains that docker created."
-    *step->mutable_consequences_said()->add_values() = Worded(
-        plan->facts().docker_running().value() ? "plan-say-docker-chains-go"
-                                               : "plan-say-chains-go");
+    AddConsequence(Worded(plan->facts().docker_running().value()
+                              ? "plan-say-docker-chains-go"
+                              : "plan-say-chains-go"),
+                   step);
   }
 }
 
@@ -251,7 +250,7 @@ void OpenRange(FirewallProgram program, const ShutRange& shut,
     PlanStep* step = plan->AddStep(RuleFact(rule), YesValue(false),
                                    YesValue(true), rests_on);
     if (!shut.consequence.words().empty()) {
-      *step->mutable_consequences_said()->add_values() = shut.consequence;
+      AddConsequence(shut.consequence, step);
     }
   }
 }

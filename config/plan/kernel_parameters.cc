@@ -25,12 +25,13 @@ constexpr char kHeading[] =
 
 constexpr KernelParameter kParameters[] = {
     {kReservedPortsKey, nullptr, &KernelFacts::reserved_ports_at_boot, nullptr,
-     nullptr},
+     nullptr, nullptr},
     {kSomaxconnKey, &KernelFacts::somaxconn, &KernelFacts::somaxconn_at_boot,
-     &KernelSpec::somaxconn, "plan-say-old-limit"},
+     &KernelSpec::somaxconn, &KernelSpec::somaxconn_auto, "plan-say-old-limit"},
     {kSynBacklogKey, &KernelFacts::tcp_max_syn_backlog,
      &KernelFacts::tcp_max_syn_backlog_at_boot,
-     &KernelSpec::tcp_max_syn_backlog, nullptr},
+     &KernelSpec::tcp_max_syn_backlog, &KernelSpec::tcp_max_syn_backlog_auto,
+     nullptr},
 };
 
 // The key that a line sets, with dots; empty: none.
@@ -240,8 +241,7 @@ SettingValue PlanRunning(const KernelParameter& parameter,
   if (IsOfNamespace(*plan)) rests_on.push_back(NamespaceFact());
   PlanStep* step = plan->AddStep(goal, now.value, wanted, std::move(rests_on));
   if (parameter.consequence != nullptr) {
-    *step->mutable_consequences_said()->add_values() =
-        Worded(parameter.consequence);
+    AddConsequence(Worded(parameter.consequence), step);
   }
   return wanted;
 }

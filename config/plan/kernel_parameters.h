@@ -33,6 +33,7 @@ struct KernelParameter {
   const PersistentValueFact& (KernelFacts::*at_boot)() const;
   // The spec's value of a number.
   uint32_t (KernelSpec::*asked)() const;
+  bool (KernelSpec::*is_auto)() const;  // The spec leaves it to clusterd.
   // Names what a change does not affect; nullptr: nothing.
   const char* consequence;
 

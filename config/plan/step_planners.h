@@ -18,6 +18,11 @@ namespace clusterd {
 
 struct PlanSelection;
 
+// Adds what else the step does, for people.
+inline void AddConsequence(const FindingValue& consequence, PlanStep* step) {
+  *step->mutable_consequences_said()->add_values() = consequence;
+}
+
 // Collects the plan of one host while the planners read its facts: numbers
 // steps, and records the facts they rest on and what is blocked.
 class HostPlanBuilder {

@@ -9,9 +9,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "config/plan/settings.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/values/setting.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
@@ -97,10 +97,9 @@ std::vector<Group> Grouped(
 
 // "22/tcp from 10.0.0.1/32".
 std::string PortsText(const AllowedPort& port) {
-  const bool is_one = port.first_port() == port.last_port();
-  return PrintableText(absl::StrCat(
-      port.first_port(), is_one ? "" : absl::StrCat("-", port.last_port()), "/",
-      port.protocol(), " from ", port.source()));
+  return PrintableText(
+      absl::StrCat(RangeText(port.first_port(), port.last_port()), "/",
+                   port.protocol(), " from ", port.source()));
 }
 
 // The ports that were opened; for any other target, the value that was set.

@@ -80,6 +80,16 @@ class Writer {
   bool is_950_ = false;
 };
 
+// Renders the words about the rule as a whole.
+void RenderAround(RuleResult* result) {
+  if (!result->has_seen()) return;
+  std::string summary = ValueText(result->seen());
+  for (const FindingValue& note : result->notes()) {
+    summary = Say("summary-and-note", summary, note);
+  }
+  result->set_summary(std::move(summary));
+}
+
 }  // namespace
 
 const RuleFinding* FindRuleFinding(const Rule& rule, absl::string_view name) {
@@ -95,20 +105,6 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments) {
   if (arguments.empty()) return "";
   return absl::StrCat("hccn_tool -i ", device, " ", arguments);
 }
-
-namespace {
-
-// Renders the words about the rule as a whole.
-void RenderAround(RuleResult* result) {
-  if (!result->has_seen()) return;
-  std::string summary = ValueText(result->seen());
-  for (const FindingValue& note : result->notes()) {
-    summary = Say("summary-and-note", summary, note);
-  }
-  result->set_summary(std::move(summary));
-}
-
-}  // namespace
 
 void RenderReport(Report* report) {
   const Writer writer(report->product());

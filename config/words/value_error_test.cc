@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/address_pattern.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/hostlist.h"
 #include "config/values/ipv4.h"
 #include "config/values/network_namespace.h"

@@ -33,9 +33,7 @@ class WatchCommand final : public CliCommand {
   WatchCommand() : CliCommand("watch") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "-o,--output", "FORMAT", format_text_,
-              "table (default; redrawn on a terminal), jsonl (a line per "
-              "change)");
+    AddOption(app, "-o,--output", "FORMAT", format_text_);
     AddColor(app);
   }
 
@@ -132,7 +130,7 @@ class WatchCommand final : public CliCommand {
 }  // namespace
 
 void AddWatchCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<WatchCommand>());
+  AddCommands<WatchCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -1,4 +1,5 @@
-// Keys of cluster.yaml about RoCE without loss, which the switches' PFC needs:
+// Keys of cluster.yaml about the network of jobs: RoCE without loss, which the
+// switches' PFC needs, and, also in job files, ports of services such as Ray's:
 //   lossless:
 //     pfc: "0,0,0,0,1,0,0,0"   # on for priority 4
 //     dscp_to_tc: "33:1,46:2"  # traffic class 0 for all others
@@ -6,13 +7,16 @@
 //   hccl:
 //     rdma_tc: 132             # HCCL_RDMA_TC of the jobs: DSCP 33
 //     rdma_sl: 4               # HCCL_RDMA_SL
-#ifndef CONFIG_SPEC_LOSSLESS_SPEC_H_
-#define CONFIG_SPEC_LOSSLESS_SPEC_H_
+//   ports: [6379, 8265, 10001-10999]
+#ifndef CONFIG_SPEC_NETWORK_KEYS_H_
+#define CONFIG_SPEC_NETWORK_KEYS_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "config/spec/yaml_document.h"
+#include "google/protobuf/repeated_field.h"
+#include "proto/facts.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -31,6 +35,15 @@ absl::StatusOr<uint32_t> ParseRocePort(const std::string& text);
 std::string LosslessText(const LosslessSpec& lossless);
 std::string RdmaText(const HcclSpec& hccl);
 
+using ServicePorts =
+    google::protobuf::RepeatedPtrField<ObserveRequest::PortRange>;
+
+// Adds them, ascending, and records mistakes; at most 32 ranges.
+void LoadServicePorts(const YamlValue& value, ServicePorts* ports);
+
+// The key again, or nothing.
+std::string ServicePortsText(const ServicePorts& ports);
+
 }  // namespace clusterd
 
-#endif  // CONFIG_SPEC_LOSSLESS_SPEC_H_
+#endif  // CONFIG_SPEC_NETWORK_KEYS_H_
