@@ -79,8 +79,8 @@ class EnrolmentServiceTest : public testing::Test {
   void Revoke(const Enrolled& enrolled) {
     const auto ca =
         TestAuthority::FromPem(TextOfFile(ca_dir_ + "/intermediate.crt"),
-                               TextOfFile(ca_dir_ + "/intermediate.key"));
-    ASSERT_TRUE(ca.ok()) << ca.status();
+                               TextOfFile(ca_dir_ + "/intermediate.key"))
+            .value();
     const std::string leaf =
         SplitCertificates(enrolled.certificate_pem()).front().pem;
     IdentityGateOptions options;
@@ -89,8 +89,7 @@ class EnrolmentServiceTest : public testing::Test {
     options.ca = ca_dir_ + "/root.crt";
     options.crl = folder_ + "/list.crl";
     WriteTestFile(options.crl,
-                  (*ca)->RevocationList({leaf}) + (*ca)->certificate_pem(),
-                  0644);
+                  ca->RevocationList({leaf}) + ca->certificate_pem(), 0644);
     gate_.reset();
     auto gate = IdentityGate::Open(options, &scheduler_, &log_);
     ASSERT_TRUE(gate.ok()) << gate.status();

@@ -35,9 +35,8 @@ class NamespaceAccessTest : public ::testing::Test {
   }
   // Runs `work` in `home_`, whose values only this test changes.
   void AtHome(const std::function<void()>& work) {
-    const auto home = OpenNetworkNamespace::Open(home_->path(), "home");
-    ASSERT_TRUE(home.ok()) << home.status();
-    ASSERT_TRUE(home->Run(work).ok());
+    const auto home = OpenNetworkNamespace::Open(home_->path(), "home").value();
+    ASSERT_TRUE(home.Run(work).ok());
   }
   static NetworkNamespace Target(uint32_t pid) {
     NetworkNamespace target;

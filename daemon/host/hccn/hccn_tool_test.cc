@@ -271,6 +271,12 @@ TEST_F(HccnSessionTest, DoesNotBelieveCutOutput) {
   endless.output_cut = true;
   runner_.Ends(kLink, endless);
   EXPECT_EQ(MissingOf("-link").reason(), Missing::UNREADABLE);
+  // Nor that there is no address.
+  endless.exit_status = 13;
+  endless.standard_error =
+      "Get ipconf failed, because no ip was preset there!\n";
+  runner_.Ends(kIp, endless);
+  EXPECT_EQ(MissingOf("-ip").reason(), Missing::UNREADABLE);
 }
 
 TEST(DeviceLocksTest, GivesEachDeviceItsOwnLock) {

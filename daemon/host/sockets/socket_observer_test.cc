@@ -264,12 +264,11 @@ constexpr char kListening[] =
     "00000000  1000        0 12345 1 0000000000000000 100 0 0 10 0 ";
 
 TEST(ParseSocketLineTest, ReadsAListeningSocket) {
-  const absl::StatusOr<SocketLine> socket = ParseSocketLine("tcp", kListening);
-  ASSERT_TRUE(socket.ok()) << socket.status();
-  EXPECT_EQ(socket->socket.address(), "127.0.0.1");
-  EXPECT_EQ(socket->socket.port(), 60000u);
-  EXPECT_EQ(socket->socket.state(), "LISTEN");
-  EXPECT_EQ(socket->inode, 12345u);
+  const auto socket = ParseSocketLine("tcp", kListening).value();
+  EXPECT_EQ(socket.socket.address(), "127.0.0.1");
+  EXPECT_EQ(socket.socket.port(), 60000u);
+  EXPECT_EQ(socket.socket.state(), "LISTEN");
+  EXPECT_EQ(socket.inode, 12345u);
   EXPECT_EQ(ParseSocketLine("udp", kListening)->socket.state(), "");
   std::string line = kListening;
   line.replace(line.find(" 0A "), 4, " 7F ");
@@ -280,15 +279,17 @@ TEST(ParseSocketLineTest, ReadsAListeningSocket) {
 }
 
 TEST(ParseSocketLineTest, ReadsAnIpv6Socket) {
-  const absl::StatusOr<SocketLine> socket = ParseSocketLine(
-      "tcp6",
-      "   0: 00000000000000000000000001000000:9753 "
-      "00000000000000000000000000000000:0000 01 00000000:00000000 00:00000000 "
-      "00000000     0        0 6483 1 0000000030ed5212 100 0 0 10 0");
-  ASSERT_TRUE(socket.ok()) << socket.status();
-  EXPECT_EQ(socket->socket.address(), "::1");
-  EXPECT_EQ(socket->socket.port(), 0x9753u);
-  EXPECT_EQ(socket->socket.state(), "ESTABLISHED");
+  const auto socket =
+      ParseSocketLine(
+          "tcp6",
+          "   0: 00000000000000000000000001000000:9753 "
+          "00000000000000000000000000000000:0000 01 00000000:00000000 "
+          "00:00000000 "
+          "00000000     0        0 6483 1 0000000030ed5212 100 0 0 10 0")
+          .value();
+  EXPECT_EQ(socket.socket.address(), "::1");
+  EXPECT_EQ(socket.socket.port(), 0x9753u);
+  EXPECT_EQ(socket.socket.state(), "ESTABLISHED");
 }
 
 TEST(ParseSocketLineTest, RejectsACutLine) {
