@@ -3,6 +3,7 @@
 #include "daemon/agent/hooks/hook_service.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -38,10 +39,8 @@ TEST(DecideTest, AllowsWhereNothingIsWrong) {
   JudgedHost judged;
   judged.basis = "run ab12";
   const HookAnswer answer = Decide(judged, {});
-  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(answer.reason(), "");
-  EXPECT_EQ(answer.basis(), "run ab12");
-  EXPECT_EQ(answer.schema_version(), 1u);
+  EXPECT_THAT(answer, HasFields(R"(
+      decision: ALLOW reason: "" basis: "run ab12" schema_version: 1)"));
 }
 
 TEST(DecideTest, DrainsForAFailureAboutThisHost) {

@@ -3,6 +3,7 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -41,12 +42,9 @@ TEST_F(ApplyRunCancelTest, FinishesWhatIsUnderWayAndBeginsNoFurtherWave) {
   const absl::StatusOr<CancelResponse> cancelled = run_->Cancel("bob");
   ASSERT_TRUE(cancelled.ok()) << cancelled.status();
   EXPECT_EQ(cancelled->run_id(), kRun);
-  EXPECT_EQ(cancelled->actor(), "alice");
-  EXPECT_EQ(cancelled->cancelled().actor(), "bob");
-  EXPECT_EQ(cancelled->cancelled().wave(), 1u);
-  EXPECT_EQ(cancelled->waves(), 3u);
-  EXPECT_EQ(cancelled->at_work(), 1u);
-  EXPECT_EQ(cancelled->not_started(), 3u);
+  EXPECT_THAT(*cancelled,
+              HasFields("actor: 'alice' cancelled { actor: 'bob' wave: 1 } "
+                        "waves: 3 at_work: 1 not_started: 3"));
   EXPECT_FALSE(ended());
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(TasksOf("c"), 0u);
@@ -72,9 +70,8 @@ TEST_F(ApplyRunCancelTest, IsKeptAtOnceWithEveryLaterHostAsNotStarted) {
   Answer("a", ApplyResult::APPLIED);
   ASSERT_TRUE(run_->Cancel("bob").ok());
   const ApplyReport kept = saved().back();
-  EXPECT_EQ(kept.outcome(), ApplyReport::RUNNING);
-  EXPECT_EQ(kept.cancelled().actor(), "bob");
-  EXPECT_EQ(kept.cancelled().wave(), 2u);
+  EXPECT_THAT(kept, HasFields(R"(
+      outcome: RUNNING cancelled { actor: "bob" wave: 2 })"));
   EXPECT_THAT(Outcomes(kept),
               ElementsAre(ApplyResult::APPLIED, ApplyResult::RUNNING,
                           ApplyResult::NOT_STARTED));

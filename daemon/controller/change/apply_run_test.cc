@@ -1,6 +1,7 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -17,15 +18,11 @@ TEST_F(ApplyRunTest, GoesThroughItsWavesInTheOrderOfThePlan) {
   EXPECT_EQ(TasksOf("c"), 0u);
   const ApplyTask task = attached_["a"].link->tasks()[0].apply();
   EXPECT_EQ(task.apply_id(), kRun);
-  EXPECT_EQ(task.actor(), "alice");
-  EXPECT_EQ(task.plan_digest(), "digest");
-  EXPECT_EQ(task.plan().host(), "a");
-  EXPECT_FALSE(task.force());
+  EXPECT_THAT(task, HasFields(R"(
+      actor: "alice" plan_digest: "digest" plan { host: "a" } force: false)"));
   Answer("b", ApplyResult::APPLIED);
-  EXPECT_EQ(run_->progress().wave(), 1u);
-  EXPECT_EQ(run_->progress().waves(), 2u);
-  EXPECT_EQ(run_->progress().done(), 1u);
-  EXPECT_EQ(run_->progress().pending(), 2u);
+  EXPECT_THAT(run_->progress(),
+              HasFields("wave: 1 waves: 2 done: 1 pending: 2"));
   EXPECT_THAT(run_->progress().at_work(), ElementsAre("a"));
   EXPECT_EQ(TasksOf("c"), 0u);
   Answer("a", ApplyResult::NOTHING_TO_DO);

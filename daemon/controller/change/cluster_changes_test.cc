@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_changes_fixture.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -30,11 +31,9 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   Answer("server0", ApplyResult::APPLIED);
   Answer("server1", ApplyResult::APPLIED);
   const auto record = history_->Get(run->run_id()).value();
-  EXPECT_EQ(record.entry().kind(), HISTORY_APPLY);
-  EXPECT_EQ(record.entry().actor(), "alice");
-  EXPECT_EQ(record.entry().outcome(), "succeeded");
-  EXPECT_EQ(record.entry().parent_id(), "aaaabbbbccccdddd");
-  EXPECT_TRUE(record.entry().force());
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      kind: HISTORY_APPLY actor: "alice" outcome: "succeeded"
+      parent_id: "aaaabbbbccccdddd" force: true)"));
   const ApplyReport report = Rendered(record.apply());
   EXPECT_EQ(report.apply_id(), report.run_id());
   EXPECT_EQ(report.wave_size(), kDefaultWaveSize);

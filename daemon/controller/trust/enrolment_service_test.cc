@@ -21,6 +21,7 @@
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
@@ -426,9 +427,7 @@ TEST_F(EnrolmentServiceTest, ListOfTokensCountsTheHostsThatCame) {
   ASSERT_TRUE(Join(Asker(), token, "node0").ok());
   ASSERT_TRUE(Join(Asker(), token, "node2").ok());
   const ListTokensResponse list = service_->ListTokens();
-  ASSERT_EQ(list.tokens_size(), 1);
-  EXPECT_EQ(list.tokens(0).used(), 2u);
-  EXPECT_EQ(list.tokens(0).hosts(), "node[0-3]");
+  ASSERT_THAT(list, HasFields("tokens { used: 2 hosts: 'node[0-3]' }"));
   EXPECT_EQ(list.tokens(0).creator(), kAdmin.ToString());
 }
 

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -165,14 +166,11 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
   watch.Join(watch.NewWatcher(), {[] {}, [](const absl::Status&) {}});
   pool.Drain();
   const ClusterNow now = *watch.now();
-  EXPECT_EQ(now.schema_version(), 1u);
-  EXPECT_EQ(now.hosts_expected(), 3u);
-  ASSERT_EQ(now.schedules_size(), 2);
-  EXPECT_EQ(now.schedules(1).name(), "links");
+  ASSERT_THAT(now, HasFields("schema_version: 1 hosts_expected: 3 schedules {} "
+                             "schedules { name: 'links' }"));
   EXPECT_THAT(Rendered(now).running(), ElementsAre("apply 01"));
-  ASSERT_EQ(now.pending_size(), 1);
-  EXPECT_EQ(now.pending(0).run_id(), "01");
-  EXPECT_EQ(now.asked().newest().run_id(), "02");
+  ASSERT_THAT(now, HasFields(R"(
+      pending { run_id: "01" } asked { newest { run_id: "02" } })"));
 }
 
 }  // namespace

@@ -218,9 +218,8 @@ TEST(ParseTlsTest, RefusesAnotherDeviceOrValue) {
 
 TEST(ParseLldpTest, TakesTheFirstSlavesNeighbour) {
   const LldpNeighbour neighbour = ParseLldp(ReadFile("lldp.txt")).value();
-  EXPECT_TRUE(neighbour.heard());
-  EXPECT_EQ(neighbour.system_name(), "leaf-01");
-  EXPECT_EQ(neighbour.port_id(), "400GE1/1/20:2");
+  EXPECT_THAT(neighbour, HasFields(R"(
+      heard: true system_name: "leaf-01" port_id: "400GE1/1/20:2")"));
 }
 
 TEST(ParseLldpTest, SaysThatNobodyWasHeardOnlyIfNeitherSlaveDid) {

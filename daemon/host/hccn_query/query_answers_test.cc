@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -362,9 +363,8 @@ TEST(ParseHccnVnicTest, ReadsLinkAddressAndMask) {
         "vnic link status  :UP\n\n vnic ipaddr:   192.0.2.199\n"
         "vnic netmask: 255.0.0.0\n"}) {
     const auto vnic = ParseHccnVnic(text).value();
-    EXPECT_TRUE(vnic.up());
-    EXPECT_EQ(vnic.setting().address(), "192.0.2.199");
-    EXPECT_EQ(vnic.setting().netmask(), "255.0.0.0");
+    EXPECT_THAT(vnic, HasFields(R"(
+        up: true setting { address: "192.0.2.199" netmask: "255.0.0.0" })"));
   }
   EXPECT_FALSE(
       ParseHccnVnic("vnic link status: DOWN\nvnic ipaddr: 192.168.2.199\n"
