@@ -387,18 +387,6 @@ TEST_F(RecoveredTasksTest, HasOneLineOfAllRollbacksThatAControllerMakesUp) {
               ElementsAre(HasSubstr("rollback made-up-0: refused: ")));
 }
 
-TEST_F(ApplyTasksTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
-  RestartOn(CrashedScenario());
-  machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
-                        "no journal\n");
-  tasks_->Recover();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
-  EXPECT_THAT(audit_->Lines(),
-              ElementsAre("self recovery a1: begins",
-                          HasSubstr("self recovery a1: UNDONE")));
-  EXPECT_THAT(tasks_->Unfinished(), HasSubstr("old.journal"));
-}
-
 TEST_F(ApplyTasksTest, ChangesNothingWhileTheAuditFileCannotBeWritten) {
   tasks_.reset();
   audit_ = std::make_unique<TestAudit>(/*writable=*/false);

@@ -31,16 +31,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(NewRunIdTest, GivesSixteenHexDigitsThatDiffer) {
-  std::set<std::string> ids;
-  for (int i = 0; i < 100; ++i) {
-    const std::string id = NewRunId();
-    EXPECT_EQ(id.size(), 16u);
-    EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos);
-    EXPECT_TRUE(ids.insert(id).second) << id;
-  }
-}
-
 TEST(SelectHostsTest, KeepsOrderOfTheSpecAndDropsRepeats) {
   const ClusterSpec spec = MakeSpec("atlas-training", "", 3);
   CheckRequest request;

@@ -683,15 +683,6 @@ TEST_F(EnrolmentServiceTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   EXPECT_TRUE(*Admit(joined.certificate_pem()));
 }
 
-TEST_F(EnrolmentServiceTest, ResetTakesBackWhatTheHostHas) {
-  const auto joined = Join(Asker(), Token()).value();
-  const auto link = Attach("node1", "machine of node1");
-  ASSERT_TRUE(service_->Reset("node1").ok());
-  EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
-  EXPECT_THAT(Admit(joined.certificate_pem()), Fails(kDenied));
-  EXPECT_TRUE(absl::IsNotFound(service_->Reset("node1").status()));
-}
-
 // Even if another intermediate issued that certificate.
 TEST_F(EnrolmentServiceTest, ResetHoldsWhenTheIntermediateIsReplaced) {
   const auto first = Join(Asker(), Token()).value();

@@ -140,14 +140,5 @@ TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {
   EXPECT_EQ(train_->Get(kSomaxconnKey), before);
 }
 
-TEST_F(NamespaceAccessTest, StaysWithTheNamespaceThatWasEntered) {
-  const EnteredNamespace entered = Enter(train_->pid());
-  const NetworkNamespace target = Target(train_->pid());
-  train_->End();
-  EXPECT_EQ(Set(entered, kSomaxconnKey, "54321"), absl::OkStatus());
-  EXPECT_EQ(*SysctlWriter(entered.open).Read(kSomaxconnKey), "54321");
-  EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
-}
-
 }  // namespace
 }  // namespace clusterd

@@ -228,15 +228,6 @@ TEST_F(FirewallObserverTest, KeepsWhatRunsApartFromRulesItCannotRead) {
   }
 }
 
-TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
-  runner_.Fails(kState, 36,
-                "Error: DBUS_ERROR: Failed to connect to socket "
-                "/run/dbus/system_bus_socket: No such file or directory\n");
-  const FirewallFacts facts = Firewalld();
-  EXPECT_EQ(facts.active().missing().reason(), Missing::UNREADABLE);
-  EXPECT_THAT(facts.active().missing().detail(), HasSubstr("DBUS_ERROR"));
-}
-
 constexpr char kListRules[] = "nft -n list ruleset";
 
 TEST_F(FirewallObserverTest, FindsRulesOfNeitherFirewallOnce) {
