@@ -262,9 +262,9 @@ TEST_F(FactRunTest, KeepsWhatIsThereAtTheRunsDeadline) {
   scheduler_.Advance(absl::Minutes(1));
   const Report report = WaitForReport();
   ASSERT_THAT(report, HasFields(R"(
-      verdict: UNKNOWN hosts { state: PASS } hosts {
-      no_facts_reason: "timed out: no answer in 1m (deadlines.run)"
-})"));
+      verdict: UNKNOWN hosts { state: PASS }
+      hosts { no_facts_reason: 'timed out: no answer in 1m (deadlines.run)' }
+  )"));
   EXPECT_TRUE(host1.link->WaitForCancel());
 }
 
