@@ -443,26 +443,6 @@ TEST(ApplierTest, KeepsTheNewestJournals) {
                                                  kScenarioStateFolder, 2))));
 }
 
-TEST(ApplierTest, AppliesThatFailDoNotPushOutOneThatIsInEffect) {
-  Host host;
-  host.kept = {1, 1};
-  ASSERT_EQ(host.Apply("a1")->outcome(), ApplyResult::APPLIED);
-  for (int i = 2; i <= 5; ++i) {
-    host.scenario->clock.Advance(absl::Seconds(1));
-    host.machine().device(1).detect = "0.0.0.0";
-    const HostPlan plan = host.scenario->Plan();
-    host.machine().device(1).fault = Fault::kDeviceRefuses;
-    const auto result =
-        host.MakeApplier()->Apply(RequestFor(plan, absl::StrCat("a", i)));
-    ASSERT_EQ(result->outcome(), ApplyResult::UNDONE) << result->error();
-    host.machine().device(1).fault = Fault::kNone;
-  }
-  const auto states = host.MakeApplier()->ListApplies();
-  ASSERT_EQ(states->size(), 2u);
-  EXPECT_EQ((*states)[0].begin.apply_id(), "a1");
-  EXPECT_EQ((*states)[1].begin.apply_id(), "a5");
-}
-
 TEST(ApplierTest, WritesNoJournalThatCannotBeReadWhateverAProgramSays) {
   Host host;
   const HostPlan plan = host.scenario->Plan();

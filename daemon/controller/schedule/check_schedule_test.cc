@@ -217,23 +217,6 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   EXPECT_THAT(news_, SizeIs(1));
 }
 
-TEST_F(CheckScheduleTest, FixedFailureThatReturnsIsSentAgain) {
-  BreakBacklog();
-  BreakLink();
-  PassAndAnswer(kMostJitter);
-  EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
-  news_.clear();
-  BreakLink(false);
-  PassAndAnswer(absl::Minutes(10));
-  PassAndAnswer(kSecondRound);
-  EXPECT_THAT(news_, IsEmpty());
-  BreakLink();
-  PassAndAnswer(absl::Minutes(10));
-  EXPECT_THAT(news_, IsEmpty()) << "a second look is due";
-  PassAndAnswer(kSecondRound);
-  EXPECT_THAT(news_, ElementsAre("FAIL FAIL link server0"));
-}
-
 TEST_F(CheckScheduleTest, WhatComesDueWhileItRunsIsLeftOut) {
   ReadSpec("schedule: [{name: links, every: 1m, only: link}]\n");
   Pass(kMostJitter);
