@@ -149,10 +149,11 @@ TEST(CheckJournalEntryTest, KnowsAllThatAnApplySaves) {
     const auto scenario = named.make();
     ASSERT_TRUE(scenario->Apply().ok());
     const auto journals =
-        JournalFolder(&scenario->machine.files(), kScenarioStateFolder).Read();
-    ASSERT_TRUE(journals.ok()) << journals.status();
-    ASSERT_EQ(journals->size(), 1u) << named.name;
-    EXPECT_TRUE((*journals)[0].state.ok()) << (*journals)[0].state.status();
+        JournalFolder(&scenario->machine.files(), kScenarioStateFolder)
+            .Read()
+            .value();
+    ASSERT_EQ(journals.size(), 1u) << named.name;
+    EXPECT_TRUE(journals[0].state.ok()) << journals[0].state.status();
   }
 }
 

@@ -81,10 +81,9 @@ TEST(JournalTest, AnyCutOfTheLastRecordLeavesTheOthers) {
   Written written;
   const std::string bytes = written.Bytes();
   for (size_t size = written.first_end; size < bytes.size(); ++size) {
-    const auto text = ParseJournal(bytes.substr(0, size));
-    ASSERT_TRUE(text.ok()) << size;
-    EXPECT_EQ(text->entries.size(), 1u);
-    EXPECT_EQ(text->good_bytes, written.first_end);
+    const auto text = ParseJournal(bytes.substr(0, size)).value();
+    EXPECT_EQ(text.entries.size(), 1u);
+    EXPECT_EQ(text.good_bytes, written.first_end);
   }
 }
 
@@ -381,11 +380,11 @@ TEST(JournalFolderTest, OrdersByNumberWhateverTheClockSaid) {
         &files, JournalFolder(&files, "/var/lib/clusterd/apply").PathOf(id));
     ASSERT_TRUE((*journal)->Append(entry).ok());
   }
-  const auto states = JournalFolder(&files, "/var/lib/clusterd/apply").List();
-  ASSERT_TRUE(states.ok()) << states.status();
-  ASSERT_EQ(states->size(), 2u);
-  EXPECT_EQ((*states)[0].begin.apply_id(), "first");
-  EXPECT_EQ((*states)[1].begin.apply_id(), "second");
+  const auto states =
+      JournalFolder(&files, "/var/lib/clusterd/apply").List().value();
+  ASSERT_EQ(states.size(), 2u);
+  EXPECT_EQ(states[0].begin.apply_id(), "first");
+  EXPECT_EQ(states[1].begin.apply_id(), "second");
 }
 
 TEST(JournalFolderTest, BelievesOnlyWhatRootAloneCanHaveWritten) {
@@ -419,9 +418,9 @@ TEST(JournalFolderTest, BelievesOnlyWhatRootAloneCanHaveWritten) {
 TEST(JournalFolderTest, FollowsNoLinkToAJournal) {
   FakeFileSystem files;
   files.PutLink(kPath);
-  const auto found = JournalFolder(&files, "/var/lib/clusterd/apply").Read();
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(absl::IsPermissionDenied((*found)[0].state.status()));
+  const auto found =
+      JournalFolder(&files, "/var/lib/clusterd/apply").Read().value();
+  EXPECT_TRUE(absl::IsPermissionDenied(found[0].state.status()));
 }
 
 }  // namespace

@@ -312,18 +312,18 @@ void PutInterruptedJournal(ContainerHost* container) {
   FileSystem* files = &container->machine().files();
   ASSERT_TRUE(files->MakeDirectory(kScenarioStateFolder, 0700).ok());
   const auto journal =
-      Journal::Create(files, absl::StrCat(kScenarioStateFolder, "/a1.journal"));
-  ASSERT_TRUE(journal.ok()) << journal.status();
+      Journal::Create(files, absl::StrCat(kScenarioStateFolder, "/a1.journal"))
+          .value();
   JournalEntry begin;
   begin.mutable_begin()->set_apply_id("a1");
   *begin.mutable_begin()->mutable_plan() = container->Plan();
-  ASSERT_TRUE((*journal)->Append(begin).ok());
+  ASSERT_TRUE(journal->Append(begin).ok());
   JournalEntry intent;
   intent.mutable_intent()->set_step(1);
   SavedSysctl* saved = intent.mutable_intent()->add_saved()->mutable_sysctl();
   saved->set_key(kSomaxconnKey);
   saved->set_value("4096");
-  ASSERT_TRUE((*journal)->Append(intent).ok());
+  ASSERT_TRUE(journal->Append(intent).ok());
 }
 
 TEST(PlanNamespaceTest, RecoveryWritesInNoOtherNamespaceWithTheSameInode) {

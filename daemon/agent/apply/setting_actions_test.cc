@@ -347,13 +347,6 @@ TEST(SetOnDeviceTest, WaitsBoundedForWhoHoldsHccnConf) {
   EXPECT_TRUE(test.scenario->machine.commands().empty());
 }
 
-TEST(SetAtBootTest, RefusesToReplaceALinkBySysctlFile) {
-  Runner test;
-  test.files().PutLink(kSysctlFile);
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      test.Run(AtBootStep(kSomaxconnKey, "none", "65535")).status()));
-}
-
 TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedAndChangesNothing) {
   Runner test;
   const auto before = test.scenario->State();

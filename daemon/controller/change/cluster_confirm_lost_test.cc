@@ -157,8 +157,7 @@ TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesWhileItIsChecked) {
   Confirm();
   AnswerFacts(0);
   EXPECT_FALSE(IsAskedToKeep(0));
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   EXPECT_TRUE(IsAskedToKeep(0));
   EXPECT_TRUE(IsAskedToKeep(1));
 }
@@ -193,11 +192,7 @@ TEST_F(ClusterConfirmTest, GoesOnInTheNextControllerBeforeItsCheck) {
 TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   Attach("server0");
   ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(1), 0)).ok());
-  ChangeRequest request = By("alice");
-  request.options.set_confirm_within_ms(kWithinMs);
-  request.options.set_auto_confirm(true);
-  const auto run = Apply(MakePlan(1), request).value();
-  id_ = run->run_id();
+  id_ = Begin(MakePlan(1), "confirm_within_ms: 300000 auto_confirm: true");
   const auto killed = std::move(changes_);
   StartController();
   TellWaits(0, 200000);
@@ -219,8 +214,7 @@ TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
   EXPECT_EQ(report.confirmation().state(), Confirmation::PENDING);
   EXPECT_EQ(report.confirmation().deadline_ms(),
             absl::ToUnixMillis(scheduler_.Now()) + 290000);
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   Confirm();
   EXPECT_TRUE(IsAskedToKeep(0));
   EXPECT_TRUE(IsAskedToKeep(1));
@@ -303,11 +297,7 @@ TEST_F(ClusterConfirmTest, KeepsOnlySoManyWithPendingHosts) {
 TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
   Attach("server0");
   Attach("server1");
-  ChangeRequest request = By("alice");
-  request.options.set_confirm_within_ms(kWithinMs);
-  request.options.set_wave_size(1);
-  const auto run = Apply(MakePlan(2), request).value();
-  id_ = run->run_id();
+  id_ = Begin(MakePlan(2), "confirm_within_ms: 300000 wave_size: 1");
   Lose(1);
   knows_confirm_ = false;
   Attach("server1");
@@ -345,10 +335,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   Answer("server0", ApplyResult::ROLLED_BACK);
   Answer("server1", ApplyResult::ROLLED_BACK);
   id_.clear();
-  ChangeRequest request = By("alice");
-  request.options.set_confirm_within_ms(kWithinMs);
-  const auto run = Apply(MakePlan(2), request).value();
-  id_ = run->run_id();
+  id_ = Begin(MakePlan(2), "confirm_within_ms: 300000");
   AnswerApplied(0, 1);
   AnswerApplied(1, 0xffffffff);
   const ApplyReport kept = Kept(id_);
@@ -363,8 +350,7 @@ TEST_F(ClusterConfirmTest, HostThatReportsARevertIsLeftOutAlone) {
   ReportReverted(2);
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
   // The others are checked without it, though it owes an answer.
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   EXPECT_TRUE(Shown().check_passed());
   Confirm();
   EXPECT_TRUE(IsAskedToKeep(0));

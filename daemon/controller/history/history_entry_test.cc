@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/from_text.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -26,12 +27,9 @@ TEST(RecordOfCheckTest, TellsWhoWhenAndWhat) {
   Report report = MakeReport(FAIL);
   report.set_network_namespace("container:train-1");
   const HistoryRecord record = RecordOfCheck(report, "alice");
-  EXPECT_EQ(record.entry().id(), "0123456789abcdef");
-  EXPECT_EQ(record.entry().kind(), HISTORY_CHECK);
-  EXPECT_EQ(record.entry().actor(), "alice");
-  EXPECT_EQ(record.entry().started_at_ms(), 1000);
-  EXPECT_EQ(record.entry().elapsed_ms(), 250);
-  EXPECT_EQ(record.entry().outcome(), "fail");
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      id: "0123456789abcdef" kind: HISTORY_CHECK actor: "alice"
+      started_at_ms: 1000 elapsed_ms: 250 outcome: "fail")"));
   EXPECT_EQ(ValueText(record.entry().summary_words()),
             "2 hosts; 2 failed, 28 passed, 1 skipped of 31 rules");
   EXPECT_EQ(record.entry().hosts(), 2u);
@@ -82,12 +80,9 @@ ClusterPlan MakePlan(int hosts, int with_steps, int blocked) {
 
 TEST(RecordOfPlanTest, CountsHostsAndSteps) {
   const HistoryRecord record = RecordOfPlan(MakePlan(40, 12, 1), 300);
-  EXPECT_EQ(record.entry().id(), "00000000000000aa");
-  EXPECT_EQ(record.entry().kind(), HISTORY_PLAN);
-  EXPECT_EQ(record.entry().actor(), "bob");
-  EXPECT_EQ(record.entry().started_at_ms(), 4700);
-  EXPECT_EQ(record.entry().elapsed_ms(), 300);
-  EXPECT_EQ(record.entry().outcome(), "changes");
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      id: "00000000000000aa" kind: HISTORY_PLAN actor: "bob"
+      started_at_ms: 4700 elapsed_ms: 300 outcome: "changes")"));
   EXPECT_EQ(ValueText(record.entry().summary_words()),
             PlanCountsText(CountPlan(record.plan())));
   EXPECT_EQ(record.plan().hosts_size(), 40);
@@ -132,12 +127,9 @@ TEST(RecordOfApplyTest, CountsHostsByOutcome) {
   ApplyReport report = MakeApply(ApplyReport::STOPPED);
   report.set_network_namespace("pid:7");
   const HistoryRecord record = RecordOfApply(report);
-  EXPECT_EQ(record.entry().id(), "00000000000000bb");
-  EXPECT_EQ(record.entry().kind(), HISTORY_APPLY);
-  EXPECT_EQ(record.entry().actor(), "carol");
-  EXPECT_EQ(record.entry().started_at_ms(), 7000);
-  EXPECT_EQ(record.entry().elapsed_ms(), 90);
-  EXPECT_EQ(record.entry().outcome(), "stopped");
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      id: "00000000000000bb" kind: HISTORY_APPLY actor: "carol"
+      started_at_ms: 7000 elapsed_ms: 90 outcome: "stopped")"));
   EXPECT_EQ(ValueText(record.entry().summary_words()),
             Say("hub-and", Counted(4, "host"),
                 Listed({HostsOf(2, "apply-applied"), HostsOf(1, "apply-undone"),

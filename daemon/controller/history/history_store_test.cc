@@ -436,15 +436,6 @@ TEST_F(HistoryStoreTest, IsThereAgainWhenOpenedAgain) {
   EXPECT_EQ(store->FindOpen()->size(), 1);
 }
 
-TEST_F(HistoryStoreTest, RefusesSecondControllerAndStaysWhole) {
-  const std::string folder = NewStateFolder();
-  const auto store = OpenStore(folder);
-  const absl::Status second = HistoryStore::Open(folder).status();
-  EXPECT_TRUE(absl::IsUnavailable(second));
-  EXPECT_THAT(Text(second), HasSubstr("another clusterd-controller"));
-  Add(store.get(), TestCheck(TestId(1)));
-}
-
 TEST_F(HistoryStoreTest, FileShrinksWhenDetailsGo) {
   const std::string folder = NewStateFolder();
   const std::string path = absl::StrCat(folder, "/", kHistoryFile);

@@ -8,6 +8,7 @@
 #include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -104,9 +105,8 @@ TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
   facts.mutable_clock()->mutable_value();
   facts.mutable_controller_roots()->add_hashes("sha256:0");
   ASSERT_TRUE(CleanFacts("server0", &facts).ok());
-  EXPECT_EQ(facts.host(), "server0");
-  EXPECT_EQ(facts.conflict(), "");
-  EXPECT_EQ(facts.certificate_notice(), "");
+  EXPECT_THAT(facts, HasFields(R"(
+      host: "server0" conflict: "" certificate_notice: "")"));
   EXPECT_FALSE(facts.has_clock());
   EXPECT_FALSE(facts.has_controller_roots());
 }
@@ -194,9 +194,8 @@ TEST(CheckHelloTest, RefusesLongOrControllingText) {
 TEST(MissingFactsTest, HoldNothingButTheReason) {
   const HostFacts facts =
       MissingFacts("a", Missing::NO_ANSWER, ToFindingValue("gone"));
-  EXPECT_EQ(facts.host(), "a");
-  EXPECT_EQ(facts.missing().reason(), Missing::NO_ANSWER);
-  EXPECT_EQ(facts.missing().detail(), "gone");
+  EXPECT_THAT(facts, HasFields(R"(
+      host: "a" missing { reason: NO_ANSWER detail: "gone" })"));
   EXPECT_FALSE(facts.missing().has_detail_words());
   EXPECT_FALSE(facts.has_kernel());
 }

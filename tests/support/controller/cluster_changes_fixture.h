@@ -31,6 +31,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 
@@ -132,6 +133,26 @@ class ClusterChangesTest : public testing::Test {
     return Start(request);
   }
 
+  // The id of the run, which must begin. `options`: as text.
+  std::string Begin(const ClusterPlan& plan, const char* options = "") {
+    ChangeRequest request = By("alice");
+    MergeText(options, &request.options);
+    const auto run = Apply(plan, request);
+    EXPECT_TRUE(run.ok()) << run.status();
+    return run.ok() ? (*run)->run_id() : "";
+  }
+
+  void Pass(absl::Duration time) {
+    scheduler_.Advance(time);
+    pool_.Drain();
+  }
+
+  // The host's stream has ended for so long that it is lost.
+  void LoseForGood(const std::string& name) {
+    hosts_.Detach(sessions_[name], ToFindingValue("the connection broke"));
+    Pass(absl::Seconds(30));
+  }
+
   void Answer(const std::string& name, ApplyResult::Outcome outcome,
               bool no_journal = false) {
     ASSERT_FALSE(links_[name]->tasks().empty()) << name << " was not asked";
@@ -145,13 +166,17 @@ class ClusterChangesTest : public testing::Test {
     AnswerWith(name, std::move(result));
   }
 
-  void Tell(const std::string& name, const std::string& apply_id,
-            ApplyResult::Outcome outcome) {
+  void Report(const std::string& name, const std::string& apply_id,
+              ApplyResult::Outcome outcome) {
     PastApplies past;
     past.add_results()->set_apply_id(apply_id);
     past.mutable_results(0)->set_host(name);
     past.mutable_results(0)->set_outcome(outcome);
     changes_->OnPastApplies(name, past);
+  }
+  void Tell(const std::string& name, const std::string& apply_id,
+            ApplyResult::Outcome outcome) {
+    Report(name, apply_id, outcome);
     pool_.Drain();
   }
 

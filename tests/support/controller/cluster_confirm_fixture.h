@@ -46,12 +46,10 @@ class ClusterConfirmTest : public ClusterChangesTest {
     for (int i = 0; i < hosts; ++i) Attach(Name(i));
     // Keeps the plan like the controller that made it, for the next one.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
-    ChangeRequest request = By("alice");
-    request.options.set_confirm_within_ms(kWithinMs);
-    request.options.set_auto_confirm(automatic);
-    const auto run = Apply(MakePlan(hosts), request);
-    ASSERT_TRUE(run.ok()) << run.status();
-    id_ = (*run)->run_id();
+    id_ = Begin(MakePlan(hosts),
+                automatic ? "confirm_within_ms: 300000 auto_confirm: true"
+                          : "confirm_within_ms: 300000");
+    ASSERT_NE(id_, "");
   }
 
   static std::string Name(int host) { return absl::StrCat("server", host); }
@@ -81,14 +79,14 @@ class ClusterConfirmTest : public ClusterChangesTest {
         somaxconn);
     AnswerWith(Name(host), std::move(result));
   }
+  // Those of the first `hosts` hosts.
+  void AnswerAllFacts(int hosts) {
+    for (int host = 0; host < hosts; ++host) AnswerFacts(host);
+  }
   bool IsAskedToKeep(int host) {
     const Task task = NewestTask(host);
     return task.has_confirm() && task.confirm().apply_id() == id_ &&
            task.confirm().extend_by_ms() == 0;
-  }
-  void Pass(absl::Duration time) {
-    scheduler_.Advance(time);
-    pool_.Drain();
   }
   void Lose(int host) {
     hosts_.Detach(sessions_[Name(host)], ToFindingValue("it was cut off"));
