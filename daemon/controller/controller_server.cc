@@ -240,27 +240,10 @@ HostQuestions ControllerServer::Questions() {
     ASSIGN_OR_RETURN(const bool renews, enrolment_->Admit(host, pem));
     return AdmittedHost{renews, enrolment_->BoundTo(host, machine_id)};
   };
-  questions.certificate =
-      [this](const std::string& host, const std::string& pem,
-             const CertificateRequest& request,
-             const std::function<void(CertificateAnswer)>& reply) {
-        const bool taken =
-            parts_.pool->TryRun([this, host, pem, request, reply] {
-              absl::StatusOr<Enrolled> enrolled =
-                  enrolment_->Renew(host, pem, request.signing_request());
-              CertificateAnswer answer;
-              if (enrolled.ok()) {
-                *answer.mutable_enrolled() = *std::move(enrolled);
-              } else {
-                answer.set_refused(std::string(enrolled.status().message()));
-              }
-              reply(std::move(answer));
-            });
-        if (taken) return;
-        CertificateAnswer busy;
-        busy.set_refused("the controller has too much to do");
-        reply(std::move(busy));
-      };
+  questions.renew = [this](const std::string& host, const std::string& pem,
+                           const std::string& signing_request) {
+    return enrolment_->Renew(host, pem, signing_request);
+  };
   return questions;
 }
 
@@ -451,8 +434,6 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
   ClusterNumbers numbers;
   numbers.hosts = hosts_.Entries(*parts_.spec->spec());
   numbers.now = parts_.scheduler->Now();
-  numbers.in_maintenance =
-      HostsInMaintenance(*parts_.spec->spec(), numbers.now);
   numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();

@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>

@@ -1,7 +1,5 @@
 #include "daemon/controller/change/cluster_changes.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"

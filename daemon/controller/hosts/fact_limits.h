@@ -6,7 +6,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "config/launch/rank_table.h"
 #include "config/words/message.h"
 #include "google/protobuf/message.h"

@@ -196,12 +196,15 @@ class EnrolmentListener::Keeper {
       listener_.parts_.audit->Refuse(MakeAuditEntry("Join", "", "", peer), may);
       return Answer(*socket, id, may);
     }
-    const bool is_taken =
-        listener_.joins_.TryRun([service = listener_.service_, socket, id, peer,
-                                 join = std::move(*question.mutable_join())] {
-          Answer(*socket, id, service->Join(join, peer));
+    AnswerOnPool<Enrolled>(
+        &listener_.joins_, WorkerPool::Place::kInTurn,
+        [service = listener_.service_, peer,
+         join = std::move(*question.mutable_join())] {
+          return service->Join(join, peer);
+        },
+        [socket, id](const absl::StatusOr<Enrolled>& answer) {
+          Answer(*socket, id, answer);
         });
-    if (!is_taken) Answer(*socket, id, TooMuchToDo());
   }
 
   EnrolmentListener& listener_;

@@ -67,19 +67,18 @@ class TrustCalls final : public TrustService {
 
   Unary* CreateToken(Context* context, const CreateTokenRequest* request,
                      CreateTokenResponse* response) override {
-    return calls_.AnswerAudited(context, "CreateToken", *request,
-                                request->hosts(), CallClass::kCertificates,
-                                response,
-                                [this, request](const SpiffeId& user) {
-                                  return MakeToken(*request, user);
-                                });
+    return calls_.AnswerAudited(
+        {context, "CreateToken", *request, CallClass::kCertificates},
+        request->hosts(), response, [this, request](const SpiffeId& user) {
+          return MakeToken(*request, user);
+        });
   }
 
   Unary* RevokeToken(Context* context, const RevokeTokenRequest* request,
                      RevokeTokenResponse* response) override {
     return calls_.AnswerAudited(
-        context, "RevokeToken", *request, request->id(),
-        CallClass::kCertificates, response,
+        {context, "RevokeToken", *request, CallClass::kCertificates},
+        request->id(), response,
         [this,
          request](const SpiffeId&) -> absl::StatusOr<RevokeTokenResponse> {
           ASSIGN_OR_RETURN(RevokeTokenResponse revoked,
@@ -92,9 +91,9 @@ class TrustCalls final : public TrustService {
   Unary* Decide(Context* context, const ApproveHostRequest* request,
                 ApproveHostResponse* response, bool approves) {
     return calls_.AnswerAudited(
-        context, approves ? "ApproveHost" : "RefuseHost", *request,
-        absl::StrCat(request->name(), " ", request->key()),
-        CallClass::kCertificates, response,
+        {context, approves ? "ApproveHost" : "RefuseHost", *request,
+         CallClass::kCertificates},
+        absl::StrCat(request->name(), " ", request->key()), response,
         [this, request, approves](const SpiffeId&) {
           return service_->Decide(request->name(), request->key(), approves);
         });
@@ -113,8 +112,8 @@ class TrustCalls final : public TrustService {
   Unary* ResetHost(Context* context, const ResetHostRequest* request,
                    ResetHostResponse* response) override {
     return calls_.AnswerAudited(
-        context, "ResetHost", *request, request->name(),
-        CallClass::kCertificates, response, [this, request](const SpiffeId&) {
+        {context, "ResetHost", *request, CallClass::kCertificates},
+        request->name(), response, [this, request](const SpiffeId&) {
           return service_->Reset(request->name(), request->key());
         });
   }
@@ -122,7 +121,7 @@ class TrustCalls final : public TrustService {
   Unary* ListTokens(Context* context, const ListTokensRequest* request,
                     ListTokensResponse* response) override {
     return calls_.Answer(
-        context, "ListTokens", *request, CallClass::kCertificates, response,
+        {context, "ListTokens", *request, CallClass::kCertificates}, response,
         [this](const SpiffeId&) { return service_->ListTokens(); });
   }
 
@@ -160,7 +159,7 @@ class TrustCalls final : public TrustService {
                           const ListCertificatesRequest* request,
                           ListCertificatesResponse* response) override {
     return calls_.Answer(
-        context, kListCertificates, *request, CallClass::kCertificates,
+        {context, kListCertificates, *request, CallClass::kCertificates},
         response, [this](const SpiffeId&) {
           auto list = service_ == nullptr ? AttachedCertificates()
                                           : service_->ListCertificates();
@@ -186,13 +185,14 @@ class TrustCalls final : public TrustService {
     }
     auto* const reactor = context->DefaultReactor();
     AnswerOnPool<Enrolled>(
-        parts_.pool, WorkerPool::Place::kInTurn, response,
+        parts_.pool, WorkerPool::Place::kInTurn,
         [service = service_, host = host->name, pem = ShownCertificate(*shown),
          request, peer = context->peer()] {
           return service->RenewLate(host, pem, *request, peer);
         },
-        [reactor](const absl::Status& status) {
-          reactor->Finish(ToGrpcStatus(status));
+        [reactor, response](absl::StatusOr<Enrolled> answer) {
+          if (answer.ok()) *response = *std::move(answer);
+          reactor->Finish(ToGrpcStatus(answer.status()));
         });
     return reactor;
   }
