@@ -247,24 +247,6 @@ HostQuestions ControllerServer::Questions() {
   return questions;
 }
 
-void ControllerServer::BeginOwnRoots(const std::string& ca) {
-  ReadOwnRoots(ca);
-  const auto read_soon = [this, ca] {
-    {
-      absl::MutexLock lock(&roots_mutex_);
-      if (reads_roots_) return;  // The disk hangs.
-      reads_roots_ = true;
-    }
-    if (parts_.pool->TryRun(
-            callbacks_.Wrap([this, ca] { ReadOwnRoots(ca); }))) {
-      return;
-    }
-    absl::MutexLock lock(&roots_mutex_);
-    reads_roots_ = false;
-  };
-  RunEvery(parts_.scheduler, kRootsInterval, callbacks_.Wrap(read_soon));
-}
-
 void ControllerServer::ReadOwnRoots(const std::string& ca) {
   const auto pem = ReadRegularFile(ca, kMaxBundleBytes);
   std::optional<RootsFact::Roots> roots;
@@ -272,9 +254,15 @@ void ControllerServer::ReadOwnRoots(const std::string& ca) {
     roots.emplace();
     for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
   }
-  absl::MutexLock lock(&roots_mutex_);
-  roots_ = std::move(roots);
-  reads_roots_ = false;
+  {
+    absl::MutexLock lock(&roots_mutex_);
+    roots_ = std::move(roots);
+  }
+  // Only now: while the disk hangs, no second thread should wait for it.
+  const auto read = [this, ca] { ReadOwnRoots(ca); };
+  parts_.scheduler->RunAfter(kRootsInterval, callbacks_.Wrap([this, read] {
+    callbacks_.RunSoon(parts_.pool, parts_.scheduler, read);
+  }));
 }
 
 HostFacts ControllerServer::WithOwnRoots(HostFacts facts) const {
@@ -347,7 +335,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
         [&kept](auto* waivers) { waivers->Add(kept->begin(), kept->end()); });
   }
   server->changes_.Recover();
-  server->BeginOwnRoots(options.tls.ca);
+  server->ReadOwnRoots(options.tls.ca);
   ASSIGN_OR_RETURN(
       server->acceptor_,
       ConnectionAcceptor::Listen(AcceptAs(options, parts.audit), parts.log));

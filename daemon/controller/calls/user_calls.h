@@ -29,10 +29,14 @@
 
 namespace clusterd {
 
+using CallContext = grpc::CallbackServerContext;
+using UnaryCall = grpc::ServerUnaryReactor;
+template <typename Event>
+using StreamCall = grpc::ServerWriteReactor<Event>;
+
 // Ends a call without a slot.
-inline grpc::ServerUnaryReactor* FinishWith(
-    grpc::CallbackServerContext* context, const absl::Status& status) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+inline UnaryCall* FinishWith(CallContext* context, const absl::Status& status) {
+  UnaryCall* const reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(status));
   return reactor;
 }
@@ -40,11 +44,11 @@ inline grpc::ServerUnaryReactor* FinishWith(
 // The one answer to a call. It holds a slot of its user until the client has
 // all of it or has left, and disconnects a client that does not take it
 // (WriteDeadline). Deletes itself when the call is done.
-class UnaryAnswer final : public grpc::ServerUnaryReactor {
+class UnaryAnswer final : public UnaryCall {
  public:
   // REQUIRES: a slot of that user is taken. All must outlive the call.
-  UnaryAnswer(grpc::CallbackServerContext* context, Scheduler* scheduler,
-              CallSlots* slots, CallClass of, std::string who)
+  UnaryAnswer(CallContext* context, Scheduler* scheduler, CallSlots* slots,
+              CallClass of, std::string who)
       : slots_(slots),
         of_(of),
         who_(std::move(who)),
@@ -84,25 +88,21 @@ inline absl::Status TooMuchToDo() {
 }
 
 // Calls done(read()) on a thread of the pool, where `read` may wait for the
-// disk. If the pool is full, calls `refused` and `done` at once with
-// ResourceExhausted.
+// disk; `done` at once, with ResourceExhausted, if the pool is full.
 template <typename Response>
 void AnswerOnPool(
     WorkerPool* pool, WorkerPool::Place place,
     std::function<absl::StatusOr<Response>()> read,
-    const std::function<void(absl::StatusOr<Response> answer)>& done,
-    const std::function<void(const absl::Status& full)>& refused = nullptr) {
+    const std::function<void(absl::StatusOr<Response> answer)>& done) {
   if (pool->TryRun([read = std::move(read), done] { done(read()); }, place)) {
     return;
   }
-  const absl::Status full = TooMuchToDo();
-  if (refused) refused(full);
-  done(full);
+  done(TooMuchToDo());
 }
 
 // A call as its handler has got it; `request` exists as long as the call.
 struct UserCall {
-  grpc::CallbackServerContext* context;
+  CallContext* context;
   const char* name;
   const google::protobuf::Message& request;
   // Whose slot it takes, or whose places its run.
@@ -112,8 +112,6 @@ struct UserCall {
 // Safe for concurrent use.
 class UserCalls {
  public:
-  using Unary = grpc::ServerUnaryReactor;
-
   // `service`: as call_roles.h names it. `also`: a further reason to refuse
   // calls; null if there is none. The parts must outlive all calls.
   UserCalls(absl::string_view service, const ControllerParts& parts,
@@ -130,47 +128,43 @@ class UserCalls {
   // Takes a slot of the call's class for an admitted user. ResourceExhausted,
   // audited, if none is free.
   absl::Status TakeSlot(const UserCall& call, const SpiffeId& user) const;
-  void GiveSlot(CallClass of, const std::string& who) const {
-    slots_.Give(of, who);
-  }
+  CallSlots* slots() const { return &slots_; }
 
   // Takes a slot and calls run(user, answered), which calls `answered` once,
   // from any thread, with the response or an error.
   template <typename Response, typename Run>
-  Unary* AnswerLater(const UserCall& call, Response* response, Run run) const {
+  UnaryCall* AnswerLater(const UserCall& call, Response* response,
+                         const Run& run) const {
     const absl::StatusOr<SpiffeId> user = Admit(call);
     const absl::Status may = user.ok() ? TakeSlot(call, *user) : user.status();
     if (!may.ok()) return FinishWith(call.context, may);
     auto* const answer = new UnaryAnswer(call.context, parts_.scheduler,
                                          &slots_, call.of, user->name);
     run(*user, [answer, response](absl::StatusOr<Response> result) {
-      if (result.ok()) *response = *std::move(result);
-      answer->Answer(result.status(), *response);
+      const absl::Status status = result.status();
+      if (status.ok()) *response = *std::move(result);
+      answer->Answer(status, *response);
     });
     return answer;
   }
 
   // Answers with read(user), on a thread of the pool or on this one.
   template <typename Response, typename Read>
-  Unary* Answer(const UserCall& call, Response* response, Read read) const {
+  UnaryCall* Answer(const UserCall& call, Response* response, Read read) const {
     return AnswerLater(
         call, response, [&](const SpiffeId& user, const auto& answered) {
-          AnswerOnPool<Response>(
-              parts_.pool, PlaceOf(user),
-              [read = std::move(read), user]() -> absl::StatusOr<Response> {
-                return read(user);
-              },
-              answered,
-              [&](const absl::Status& full) {
-                Refused(call, full).IgnoreError();
-              });
+          const bool taken =
+              parts_.pool->TryRun([read = std::move(read), user,
+                                   answered] { answered(read(user)); },
+                                  PlaceOf(user));
+          if (!taken) answered(Refused(call, TooMuchToDo()));
         });
   }
 
   // The same for a change, with a line of the audit file before and after it.
   template <typename Response, typename Change>
-  Unary* AnswerAudited(const UserCall& call, absl::string_view subject,
-                       Response* response, Change change) const {
+  UnaryCall* AnswerAudited(const UserCall& call, absl::string_view subject,
+                           Response* response, Change change) const {
     return Answer(call, response,
                   [audit = parts_.audit,
                    entry = AuditCaller(*call.context, call.name, subject),
@@ -186,8 +180,7 @@ class UserCalls {
   // it. When the gate no longer admits the user, the stream ends with the
   // reason and the audit file gets a line.
   template <typename Event, typename Start>
-  grpc::ServerWriteReactor<Event>* Stream(const UserCall& call,
-                                          Start start) const {
+  StreamCall<Event>* Stream(const UserCall& call, const Start& start) const {
     const auto stream =
         EventStream<Event>::Create(call.context, parts_.scheduler);
     const absl::StatusOr<SpiffeId> user = Admit(call);

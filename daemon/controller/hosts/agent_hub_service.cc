@@ -12,6 +12,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/message.h"
+#include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/gate/identity_gate.h"
@@ -268,8 +269,8 @@ class HostStream final
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
       welcome.mutable_welcome()->set_roots_bundle(questions_.roots_bundle);
-      welcome.mutable_welcome()->set_reconnect_spread_ms(static_cast<uint32_t>(
-          absl::ToInt64Milliseconds(questions_.spread())));
+      welcome.mutable_welcome()->set_reconnect_spread_ms(
+          ToMs(questions_.spread()));
       *welcome.mutable_waivers() = WaiversOfHost(*parts_.spec->spec(), host_);
       queued_bytes_ += welcome.ByteSizeLong();
     }
@@ -312,17 +313,16 @@ class HostStream final
   }
 
   void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::Status why(static_cast<absl::StatusCode>(answer.error().code()),
+                           answer.error().message());
     {
       absl::MutexLock lock(&mutex_);
       --open_questions_;
       // Count only errors that are the host's fault.
-      const auto code = static_cast<absl::StatusCode>(answer.error().code());
-      const bool its_own = code == absl::StatusCode::kInvalidArgument ||
-                           code == absl::StatusCode::kPermissionDenied;
+      const bool its_own =
+          absl::IsInvalidArgument(why) || absl::IsPermissionDenied(why);
       refused_questions_ = its_own ? refused_questions_ + 1 : 0;
     }
-    const absl::Status why(static_cast<absl::StatusCode>(answer.error().code()),
-                           answer.error().message());
     if (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why)) {
       parts_.audit->Refuse(AuditCaller(*context_, "JobQuestion"), why);
     }

@@ -11,6 +11,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -189,18 +190,10 @@ absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
 }
 
 absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
-  if (past.results_size() > kMaxPastApplies) {
-    return InvalidWords(
-        "msg-hub-over-limit",
-        absl::StrCat("past applies: ", past.results_size(), " results"),
-        kMaxPastApplies);
-  }
-  if (past.journals_size() > kMaxJournalIds) {
-    return InvalidWords(
-        "msg-hub-over-limit",
-        absl::StrCat("past applies: ", past.journals_size(), " journals"),
-        kMaxJournalIds);
-  }
+  RETURN_IF_ERROR(CheckCount("past applies", past.results_size(), "results",
+                             kMaxPastApplies));
+  RETURN_IF_ERROR(CheckCount("past applies", past.journals_size(), "journals",
+                             kMaxJournalIds));
   RETURN_IF_ERROR(CleanMessage(&past));
   std::string host;
   {
@@ -402,12 +395,8 @@ HostEntry AttachedHosts::EntryLocked(const std::string& name) const {
 }
 
 std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
-  std::vector<std::string> names;
-  std::set<absl::string_view> in_spec;
-  for (const ServerSpec& server : spec.servers()) {
-    names.push_back(server.host());
-    in_spec.insert(server.host());
-  }
+  auto names = Each<std::string>(spec.servers(), &ServerSpec::host);
+  const std::set<std::string> in_spec(names.begin(), names.end());
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [name, host] : hosts_) {

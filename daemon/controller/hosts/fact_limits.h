@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "config/launch/rank_table.h"
 #include "config/words/message.h"
 #include "google/protobuf/message.h"
@@ -44,6 +45,10 @@ absl::Status CleanMessage(google::protobuf::Message* message);
 // UNREADABLE. Renames the facts to `host`, and removes those that only the
 // controller may set.
 absl::Status CleanFacts(const std::string& host, HostFacts* facts);
+
+// InvalidArgument if there are more: "past applies: 17 results, …".
+absl::Status CheckCount(absl::string_view message, int count,
+                        absl::string_view what, int most);
 
 // Keeps the first drifts up to the limit, counts the others in left_out, and
 // cuts long texts.

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/process/scheduler.h"
 
@@ -513,23 +514,20 @@ CheckProgress FactQueue::ProgressOf(Ticket ticket) const {
 }
 
 std::vector<RunningCheck> FactQueue::Running() const {
-  std::vector<std::pair<RunId, RunningCheck>> found;
+  std::map<RunId, RunningCheck> running;
   {
     absl::MutexLock lock(&mutex_);
     for (const Lane& lane : lanes_) {
       for (const auto& [id, run] : lane.runs) {
         if (run.stage == Stage::kAsking && run.facts != nullptr &&
             run.order->judged.has_value()) {
-          found.push_back({id, {run.order, run.facts}});
+          running[id] = {run.order, run.facts};
         }
       }
     }
   }
-  absl::c_sort(found,
-               [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<RunningCheck> running;
-  for (auto& [id, check] : found) running.push_back(std::move(check));
-  return running;
+  return Each<RunningCheck>(running,
+                            [](const auto& each) { return each.second; });
 }
 
 absl::StatusOr<RunningCheck> FactQueue::Find(const std::string& run_id) const {

@@ -408,7 +408,6 @@ void CheckSchedule::Begin(const ScheduledPtr& one, absl::Time due_since) {
 absl::StatusOr<std::shared_ptr<FactOrder>> CheckSchedule::Prepare(
     const ScheduledCheck& check) const {
   auto order = std::make_shared<FactOrder>();
-  order->run_id = NewRunId();
   order->actor = ControllerActor(parts_.spec->cluster());
   order->spec = parts_.spec->spec();
   // The spec may be newer; re-reading it will update the schedule.

@@ -86,7 +86,6 @@ StreamCall<Event>* AskHosts(
   return asking.calls.Stream<Event>(
       asking.call, [&](const auto& stream, const SpiffeId& user) {
         const auto order = std::make_shared<FactOrder>();
-        order->run_id = NewRunId();
         order->actor = user.ToString();
         order->spec = asking.parts.spec->spec();
         // Other callers' selections may be long and wrong, so do not read them.

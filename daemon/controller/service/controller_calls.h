@@ -5,15 +5,9 @@
 
 #include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/calls/user_calls.h"
-#include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
 
 namespace clusterd {
-
-using CallContext = grpc::CallbackServerContext;
-using UnaryCall = grpc::ServerUnaryReactor;
-template <typename Event>
-using StreamCall = grpc::ServerWriteReactor<Event>;
 
 class ControllerCalls : public Controller::CallbackService {
  protected:

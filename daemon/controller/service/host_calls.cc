@@ -105,7 +105,7 @@ StreamCall<ClusterNow>* HostCalls::Watch(CallContext* context,
         EventStreamOptions options;
         options.on_end = [this, id, who = user.name] {
           watch_->Leave(id);
-          calls_.GiveSlot(CallClass::kWatches, who);
+          calls_.slots()->Give(CallClass::kWatches, who);
         };
         stream->Begin(std::move(options));
         // A slow reader gets only the newest state, which is read at each

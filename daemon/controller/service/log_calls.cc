@@ -88,19 +88,9 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
   }
 
   CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    constexpr int kMaxAwaited = 8;
-    CheckProgress progress;
     absl::MutexLock lock(&mutex_);
-    const size_t pending = order_.hosts.size() - next_ + asked_.size();
-    progress.set_pending(static_cast<uint32_t>(pending));
-    progress.set_failed(failed_);
-    progress.set_answered(static_cast<uint32_t>(order_.hosts.size() - pending) -
-                          failed_);
-    for (const auto& [index, asked] : asked_) {
-      if (progress.awaited_size() == kMaxAwaited) break;
-      progress.add_awaited(order_.hosts[index]);
-    }
-    return progress;
+    return ProgressOf(order_.hosts, order_.hosts.size() - next_ + asked_.size(),
+                      failed_, asked_);
   }
 
  private:
@@ -266,7 +256,7 @@ StreamCall<LogsEvent>* LogCalls::ReadLogs(CallContext* context,
     RETURN_IF_ERROR(calls_.TakeSlot(call, user));
     const absl::Status begun = parts_.audit->Begin(order->caller);
     if (!begun.ok()) {
-      calls_.GiveSlot(CallClass::kLogs, user.name);
+      calls_.slots()->Give(CallClass::kLogs, user.name);
       return calls_.Refused(call, begun);
     }
     order->audit_head = parts_.audit->head_to_tell();
@@ -283,7 +273,7 @@ StreamCall<LogsEvent>* LogCalls::ReadLogs(CallContext* context,
           caller, absl::StrCat("ended: ", progress.answered(), " answered, ",
                                progress.failed(), " without, ",
                                progress.pending(), " not read"));
-      calls_.GiveSlot(CallClass::kLogs, who);
+      calls_.slots()->Give(CallClass::kLogs, who);
     };
     stream->Begin(std::move(options));
     stream->Show([run](LogsEvent* event) {

@@ -20,6 +20,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/calls/user_calls.h"
@@ -173,10 +174,9 @@ class EnrolmentListener::Keeper {
     start.set_ca(tls.ca);
     start.set_certificate(tls.certificate);
     start.set_key(tls.key);
-    start.set_longest_connection_ms(static_cast<uint32_t>(
-        absl::ToInt64Milliseconds(listener_.options_.longest_connection)));
-    start.set_longest_idle_ms(static_cast<uint32_t>(
-        absl::ToInt64Milliseconds(listener_.options_.longest_idle)));
+    start.set_longest_connection_ms(
+        ToMs(listener_.options_.longest_connection));
+    start.set_longest_idle_ms(ToMs(listener_.options_.longest_idle));
     return start;
   }
 
