@@ -16,6 +16,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -481,16 +482,14 @@ void ControllerServer::ReadSpec(absl::Duration settle) {
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now) {
-  std::vector<std::string> lines;
-  const auto add = [&lines](const std::vector<FindingValue>& ending) {
-    for (const FindingValue& line : ending) lines.push_back(EnglishText(line));
-  };
-  add(EndingCertificates(tls, now));
-  if (ca_dir.empty()) return lines;
-  add(EndingCertificates(
-      {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
-      "noticed-after-a-restart"));
-  return lines;
+  std::vector<FindingValue> ending = EndingCertificates(tls, now);
+  if (!ca_dir.empty()) {
+    const std::vector<FindingValue> issuing = EndingCertificates(
+        {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
+        "noticed-after-a-restart");
+    ending.insert(ending.end(), issuing.begin(), issuing.end());
+  }
+  return Each<std::string>(ending, EnglishText);
 }
 
 }  // namespace clusterd

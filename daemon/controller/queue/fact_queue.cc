@@ -10,11 +10,6 @@
 #include "daemon/process/scheduler.h"
 
 namespace clusterd {
-namespace {
-
-absl::Status Stopping() { return UnavailableWords("msg-hub-stopping"); }
-
-}  // namespace
 
 FactQueue::Ticket FactQueue::NewTicket() {
   absl::MutexLock lock(&mutex_);
@@ -90,7 +85,7 @@ FactQueue::RunId FactQueue::JoinableLocked(const Question& question) const {
 absl::StatusOr<FactQueue::RunId> FactQueue::JoinLocked(const Question& question,
                                                        AnyWork* work,
                                                        bool* is_new) {
-  if (stopping_) return Stopping();
+  if (stopping_) return UnavailableWords("msg-hub-stopping");
   const CallLimits& limits = LimitsOf(question.of);
   Lane& lane = LaneLocked(question.of);
   RunId id = JoinableLocked(question);
@@ -566,7 +561,8 @@ void FactQueue::EndRuns(bool all) {
   for (const auto& facts : begun) {
     if (facts != nullptr) facts->Cancel();
   }
-  for (const Ended& each : ended) Tell(each, Stopping());
+  const absl::Status why = UnavailableWords("msg-hub-stopping");
+  for (const Ended& each : ended) Tell(each, why);
 }
 
 }  // namespace clusterd

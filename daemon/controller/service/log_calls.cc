@@ -66,8 +66,7 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
       FillInAsker(order_.caller, order_.audit_head, task.mutable_logs());
       Ask(index, task);
     }
-    if (!is_over) return;
-    const std::shared_ptr<LogsStream> stream = stream_.lock();
+    const auto stream = is_over ? stream_.lock() : nullptr;
     if (stream == nullptr) return;
     LogsEvent last;
     *last.mutable_progress() = progress();
