@@ -121,9 +121,7 @@ absl::Status ApplyRun::Start() {
 
 Task ApplyRun::MakeTask(size_t index) const {
   const auto fill_in = [this](auto* change) {
-    if (parts_.audit != nullptr) {
-      FillInAsker(caller_, parts_.audit->head_to_tell(), change);
-    }
+    FillInAsker(caller_, parts_.audit->head_to_tell(), change);
     change->set_apply_id(head_.apply_id());
     change->set_actor(head_.actor());
     change->set_force(head_.force());

@@ -30,7 +30,6 @@
 #ifndef DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
 #define DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

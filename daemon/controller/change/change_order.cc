@@ -12,6 +12,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -129,8 +130,7 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                         absl::FormatDuration(kLongestConfirmWithin));
   }
   confirm.set_state(Confirmation::PENDING);
-  confirm.set_within_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(wished)));
+  confirm.set_within_ms(ToMs(wished));
   confirm.set_automatic(options.auto_confirm());
   return confirm;
 }

@@ -1,7 +1,5 @@
 #include "daemon/controller/change/cluster_changes.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -23,10 +21,8 @@ using Followed = std::vector<std::shared_ptr<PendingChange>>;
 // Null: none of them has this run.
 std::shared_ptr<PendingChange> FindIn(const Followed& pending,
                                       const std::string& run_id) {
-  const auto found = absl::c_find_if(pending, [&run_id](const auto& each) {
-    return each->run_id() == run_id;
-  });
-  return found == pending.end() ? nullptr : *found;
+  const auto* const found = FirstWith(pending, &PendingChange::run_id, run_id);
+  return found == nullptr ? nullptr : *found;
 }
 
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
@@ -142,7 +138,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                              report.confirmation().within_ms())))
           : "");
   const AuditEntry audited = Audited(request.caller, report);
-  if (parts_.audit != nullptr) RETURN_IF_ERROR(parts_.audit->Begin(audited));
+  RETURN_IF_ERROR(parts_.audit->Begin(audited));
   const std::shared_ptr<ApplyRun> run =
       MakeRun(std::move(order), audited, std::move(watcher));
   bool stopping = false;
@@ -155,16 +151,11 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   const absl::Status started =
       stopping ? UnavailableWords("msg-hub-stopping") : run->Start();
   if (started.ok()) return run;
-  AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
+  parts_.audit->End(audited, absl::StrCat("not begun: ", started.message()));
   if (stopping) return started;
   parts_.log->Error(ChangeText(report),
                     ": not begun, the history: ", started.message());
   return started;
-}
-
-void ClusterChanges::AuditEnd(const AuditEntry& audited,
-                              absl::string_view result) const {
-  if (parts_.audit != nullptr) parts_.audit->End(audited, result);
 }
 
 std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
@@ -198,7 +189,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 void ClusterChanges::OnRunEnd(const ApplyReport& report,
                               const AuditEntry& audited) {
   parts_.log->Notice(ChangeText(report), ": ", RunOutcomeName(report));
-  AuditEnd(
+  parts_.audit->End(
       audited,
       absl::StrCat(RunOutcomeName(report), ": ",
                    ValueText(HostCounts(
@@ -276,7 +267,7 @@ void ClusterChanges::Resume(ChangeRecord change) {
   const ApplyReport& report = change.report();
   if (change.is_running()) {
     change.Interrupt(parts_.scheduler->Now());
-    AuditEnd(
+    parts_.audit->End(
         Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan", "",
                                report.actor()),
                 report),
@@ -449,12 +440,7 @@ void ClusterChanges::Extend(const std::string& id, const AuditEntry& caller,
 }
 
 std::vector<ConfirmResponse> ClusterChanges::Pending() {
-  std::vector<ConfirmResponse> responses;
-  const Followed waiting = AllWaiting();
-  for (const auto& pending : waiting) {
-    responses.push_back(pending->response());
-  }
-  return responses;
+  return Each<ConfirmResponse>(AllWaiting(), &PendingChange::response);
 }
 
 void ClusterChanges::Stop() {

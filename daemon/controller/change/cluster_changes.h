@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +27,6 @@
 #include "daemon/controller/change/apply_run.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/change/pending_change.h"
-#include "daemon/controller/history/history_store.h"
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/audit.pb.h"
@@ -153,7 +151,6 @@ class ClusterChanges {
                                     ApplyWatcher watcher);
   void OnRunEnd(const ApplyReport& report, const AuditEntry& audited)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void AuditEnd(const AuditEntry& audited, absl::string_view result) const;
   // Notes in the apply's record which hosts this rollback has restored.
   void TakeBack(const ApplyReport& rollback) ABSL_LOCKS_EXCLUDED(mutex_);
   // Updates the history, or logs why not.

@@ -109,7 +109,6 @@ void DriftEnforcer::Enqueue(const std::string& host) {
   FactQueue::Work<void> work;
   work.prepare = [this, host]() -> absl::StatusOr<std::shared_ptr<FactOrder>> {
     auto order = std::make_shared<FactOrder>();
-    order->run_id = NewRunId();
     order->spec = parts_.spec();
     order->actor = ControllerActor(order->spec->name());
     order->hosts = {host};

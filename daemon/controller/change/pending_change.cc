@@ -231,7 +231,6 @@ std::shared_ptr<FactOrder> PendingChange::TakeCheckLocked(
     return nullptr;
   }
   const auto order = std::make_shared<FactOrder>();
-  order->run_id = NewRunId();
   order->actor = ControllerActor(head_.cluster());
   order->spec = parts_.spec->spec();
   order->hosts = record_.HostsIn(kMayRevert);
@@ -321,9 +320,7 @@ void PendingChange::Tell(const std::vector<std::string>& hosts,
     task.host = host;
     task.deadline = kTellDeadline;
     ConfirmTask* const confirm = task.task.mutable_confirm();
-    if (parts_.audit != nullptr) {
-      FillInAsker(caller, parts_.audit->head_to_tell(), confirm);
-    }
+    FillInAsker(caller, parts_.audit->head_to_tell(), confirm);
     confirm->set_apply_id(head_.apply_id());
     confirm->set_actor(caller.who());
     confirm->set_extend_by_ms(ToMs(extend_by));

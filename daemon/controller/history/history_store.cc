@@ -507,14 +507,13 @@ absl::StatusOr<OpenRecords> HistoryStore::FindOpen() const {
   absl::MutexLock lock(&mutex_);
   std::vector<int64_t> positions;
   RETURN_IF_ERROR(database_->Run(
-      "SELECT position FROM entry WHERE running OR open "
-      "ORDER BY position DESC LIMIT ?1",
+      "SELECT position FROM (SELECT position FROM entry WHERE running OR open "
+      "ORDER BY position DESC LIMIT ?1) ORDER BY position",
       {int64_t{kMaxOpenRecords}},
       [&](const SqliteRow& row) { positions.push_back(row.Int(0)); }));
   OpenRecords open;
-  for (auto position = positions.rbegin(); position != positions.rend();
-       ++position) {
-    open.push_back(ReadLocked(*position));
+  for (const int64_t position : positions) {
+    open.push_back(ReadLocked(position));
     const absl::Status& status = open.back().status();
     if (!status.ok() && !absl::IsDataLoss(status)) return status;
   }

@@ -21,14 +21,9 @@
 namespace clusterd {
 namespace {
 
-// The most hosts that progress, or an error, names.
-constexpr size_t kMaxAwaited = 8;
-
 std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
-  std::vector<const HostFacts*> pointers;
-  pointers.reserve(facts.size());
-  for (const HostFacts& host : facts) pointers.push_back(&host);
-  return pointers;
+  return Each<const HostFacts*>(facts,
+                                [](const HostFacts& host) { return &host; });
 }
 
 // The settings and goals of steps.
@@ -391,17 +386,10 @@ void FactRun::Cancel() {
 }
 
 CheckProgress FactRun::progress() const {
-  CheckProgress progress;
-  progress.set_run_id(order_->run_id);
   absl::MutexLock lock(&mutex_);
-  progress.set_pending(static_cast<uint32_t>(pending_.size()));
-  progress.set_failed(failed_);
-  progress.set_answered(
-      static_cast<uint32_t>(order_->hosts.size() - pending_.size()) - failed_);
-  for (const auto& [index, task] : pending_) {
-    if (progress.awaited_size() == static_cast<int>(kMaxAwaited)) break;
-    progress.add_awaited(order_->hosts[index]);
-  }
+  CheckProgress progress =
+      ProgressOf(order_->hosts, pending_.size(), failed_, pending_);
+  progress.set_run_id(order_->run_id);
   return progress;
 }
 

@@ -153,7 +153,8 @@ TEST(ClusterMetricsTest, NobodyIsCalledForAHostInMaintenance) {
   for (HostEntry& host : numbers.hosts) {
     host.mutable_drift()->mutable_value()->add_drifts();
   }
-  numbers.in_maintenance = {"b", "c"};
+  numbers.hosts[1].set_maintenance(true);
+  numbers.hosts[2].set_maintenance(true);
   EXPECT_THAT(ClusterMetrics(numbers),
               AllOf(HasSubstr("clusterd_hosts{state=\"expected\"} 2\n"),
                     HasSubstr("clusterd_hosts{state=\"attached\"} 2\n"),

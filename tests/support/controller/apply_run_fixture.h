@@ -22,6 +22,7 @@
 #include "tests/support/controller/task_link.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 
@@ -84,6 +85,7 @@ class ApplyRunTest : public testing::Test {
     parts.scheduler = &scheduler_;
     parts.pool = &pool_;
     parts.log = &log_;
+    parts.audit = audit_.log();
     ApplyRun::Callbacks callbacks;
     callbacks.save = [this](const ApplyReport& report) {
       absl::MutexLock lock(&mutex_);
@@ -224,6 +226,7 @@ class ApplyRunTest : public testing::Test {
 
   ManualScheduler scheduler_;
   CapturedLog log_;
+  TestAudit audit_;
   AttachedHosts hosts_{&scheduler_, &log_};
   std::map<std::string, Host> attached_;
   std::string apply_id_;

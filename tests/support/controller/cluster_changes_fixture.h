@@ -31,6 +31,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 #include "tests/support/wait/from_text.h"
 
 namespace clusterd {
@@ -61,6 +62,7 @@ class ClusterChangesTest : public testing::Test {
     parts.scheduler = &scheduler_;
     parts.pool = &pool_;
     parts.log = &log_;
+    parts.audit = audit_.log();
     changes_ = std::make_unique<ClusterChanges>(parts);
     changes_->Recover();
   }
@@ -214,6 +216,7 @@ class ClusterChangesTest : public testing::Test {
   bool knows_confirm_ = true;  // For hosts that attach from now on.
   ManualScheduler scheduler_;
   CapturedLog log_;
+  TestAudit audit_;
   std::string path_;
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
