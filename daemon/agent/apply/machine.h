@@ -18,8 +18,6 @@
 #include "daemon/host/change/hccn_setter.h"
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/mutation_token.h"
-#include "daemon/host/change/namespace_access.h"
-#include "daemon/host/change/saved_file.h"
 #include "daemon/host/change/sysctl_writer.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "config/words/words.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 
@@ -45,6 +46,13 @@ absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
                                         std::vector<std::string> argv,
                                         size_t max_bytes = kMaxStreamBytes,
                                         std::optional<RunAs> as = {});
+
+// One line about a run for an error message, e.g. "`ufw disable`: status 1:
+// ERROR: problem running ufw-init". The program is named without its folder.
+// Its words come from stderr, or stdout if that is empty, without control
+// characters, at most 200 bytes. A run that could not start shows its status.
+FindingValue CommandWords(const Command& command,
+                          const absl::StatusOr<CommandResult>& result);
 
 }  // namespace clusterd
 

@@ -85,11 +85,7 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
                            PrintableText(groups.standard_error));
 }
 
-UserIdentity MakeUserIdentity(const RunAs& as) {
-  return {as.uid, as.gid, {as.groups.begin(), as.groups.end()}};
-}
-
-const char* BecomeUser(const UserIdentity& user, pid_t parent) {
+const char* BecomeUser(const RunAs& user, pid_t parent) {
   // setresuid(2) and setresgid(2) take it as "unchanged", which is root.
   constexpr uint32_t kUnchanged = -1;
   if (user.uid == kUnchanged || user.gid == kUnchanged) {

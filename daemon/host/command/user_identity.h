@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,18 +39,10 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
 // Address space of a program that runs as a user.
 inline constexpr size_t kMaxUserMemory = 128 << 20;
 
-// Data that the child needs, made before the fork.
-struct UserIdentity {
-  uid_t uid;
-  gid_t gid;
-  std::vector<gid_t> groups;
-};
-UserIdentity MakeUserIdentity(const RunAs& as);
-
 // Called in the child, before it becomes the program; takes no lock and
 // allocates no memory. Null, or a literal naming what failed, with errno: the
 // program must not run. Without root only the process's own user is possible.
-const char* BecomeUser(const UserIdentity& user, pid_t parent);
+const char* BecomeUser(const RunAs& user, pid_t parent);
 
 }  // namespace clusterd
 
