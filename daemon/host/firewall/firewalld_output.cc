@@ -9,7 +9,6 @@
 #include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/firewall/allowed_port.h"
 #include "daemon/host/firewall/firewall_observer.h"
 
 namespace clusterd {

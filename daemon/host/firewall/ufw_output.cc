@@ -10,7 +10,6 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/firewall/allowed_port.h"
 #include "daemon/host/firewall/firewall_observer.h"
 
 namespace clusterd {

@@ -1,5 +1,3 @@
-#include "daemon/host/ssh/ssh_login.h"
-
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -17,6 +15,7 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
+#include "daemon/host/ssh/ssh_observer.h"
 
 namespace clusterd {
 namespace {

@@ -21,7 +21,6 @@
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
 #include "daemon/host/sockets/socket_observer.h"
-#include "daemon/host/ssh/ssh_login.h"
 
 namespace clusterd {
 namespace {
