@@ -151,7 +151,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
 // remove our mount (Linux 3.18 and later), and the program must not write the
 // new file either.
 struct PrivateView {
-  const PrivateFile& copy;
+  const PrivateFile* copy;
   std::string file;  // Without a link on the way.
   std::string folder;
 };
@@ -183,7 +183,7 @@ absl::StatusOr<PrivateView> MakePrivateView(const PrivateFile& copy) {
   if (error) {
     return PreconditionWords("about", copy.path, Term(error.message()));
   }
-  return PrivateView{copy, real, real.substr(0, real.rfind('/') + 1)};
+  return PrivateView{&copy, real, real.substr(0, real.rfind('/') + 1)};
 }
 
 // Called in the child, before it becomes the program; takes no lock and
@@ -200,8 +200,8 @@ const char* EnterPrivateView(const PrivateView& view) {
     return "no memory file system";
   }
   const int fd = open(kCopy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 || !WriteAll(fd, view.copy.text) ||
-      fchmod(fd, view.copy.mode) != 0) {
+  if (fd < 0 || !WriteAll(fd, view.copy->text) ||
+      fchmod(fd, view.copy->mode) != 0) {
     return "no copy in memory";
   }
   if (mount(kCopy, view.file.c_str(), nullptr, MS_BIND, nullptr) != 0 ||

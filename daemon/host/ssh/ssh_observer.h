@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -158,51 +157,26 @@ struct LoginTarget {
 absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
                                         const RunAs& user);
 
-// Safe for concurrent use.
-class SshLogins {
- public:
-  // `ssh`: FindProgram's result. The pointers of `host` must outlive this
-  // object.
-  SshLogins(const HostAccess& host, std::string ssh, RunAs user,
-            SshConfig config);
-
-  // Returns one entry for every tried target, in their order; those beyond the
-  // host's time are omitted. A dropped connection is retried once. If an `ssh`
-  // could not run at all, the first such status. A login works if its command
-  // ends with 0. If the server's key differs from the known one or is unknown,
-  // the login follows the user's configuration, without writing known_hosts.
-  absl::StatusOr<std::vector<SshLogin>> Try(
-      absl::Span<const LoginTarget> targets) const;
-
-  // Returns the output of `env` there, which must not be kept or shown: it may
-  // hold secrets. Unavailable, with ssh's last line, if the login fails.
-  absl::StatusOr<std::string> ReadEnvironment(const LoginTarget& target) const;
-
- private:
-  struct Attempt {
-    SshLogin login;
-    bool was_dropped = false;
-    bool out_of_time = false;
-  };
-  enum class HostKey { kAsKnown, kAny };
-
-  absl::StatusOr<CommandResult> Run(
-      const std::vector<std::string>& words) const;
-  absl::StatusOr<CommandResult> LogIn(const LoginTarget& target, HostKey key,
-                                      const std::string& command) const;
-  // Logs in as the user's configuration would; `stale_entry` as in SshLogin.
-  absl::StatusOr<CommandResult> LogInAsConfigured(
-      const LoginTarget& target, const std::string& command,
-      std::string* stale_entry) const;
-  absl::StatusOr<Attempt> TryOnce(const LoginTarget& target) const;
-  absl::Status TryAll(absl::Span<const LoginTarget> targets,
-                      std::vector<std::optional<Attempt>>* attempts) const;
-
-  const HostAccess host_;
-  const std::string ssh_;
-  const RunAs user_;
-  const SshConfig config_;
+// A user's `ssh` on this host. The pointers of `host` must outlive it.
+struct SshAccess {
+  HostAccess host;
+  std::string ssh;  // FindProgram's result.
+  RunAs user;
+  SshConfig config;
 };
+
+// Returns one entry for every tried target, in their order; those beyond the
+// host's time are omitted. A dropped connection is retried once. If an `ssh`
+// could not run at all, the first such status. A login works if its command
+// ends with 0. If the server's key differs from the known one or is unknown,
+// the login follows the user's configuration, without writing known_hosts.
+absl::StatusOr<std::vector<SshLogin>> TryLogins(
+    const SshAccess& access, absl::Span<const LoginTarget> targets);
+
+// Returns the output of `env` there, which must not be kept or shown: it may
+// hold secrets. Unavailable, with ssh's last line, if the login fails.
+absl::StatusOr<std::string> ReadEnvironment(const SshAccess& access,
+                                            const LoginTarget& target);
 
 }  // namespace clusterd
 
