@@ -7,7 +7,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/words/number_text.h"
-#include "daemon/process/write_time.h"
+#include "daemon/process/scheduler.h"
 #include "grpc/support/time.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/support/channel_arguments.h"

@@ -1,7 +1,7 @@
 // One attempt to attach to the controller, from connecting to its end, and the
 // wait before the next one. It moves messages; agent_stream.h interprets them
 // and retries. It disconnects from a controller that does not read: unsent
-// messages are bounded, and so is the time for each message (write_time.h).
+// messages are bounded, and so is the time for each message (scheduler.h).
 #ifndef DAEMON_AGENT_HUB_CONNECTION_H_
 #define DAEMON_AGENT_HUB_CONNECTION_H_
 

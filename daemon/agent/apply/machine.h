@@ -10,9 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "config/plan/named_facts.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "daemon/host/change/hccn_setter.h"
