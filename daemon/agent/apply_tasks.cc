@@ -103,11 +103,6 @@ void ApplyTasks::Recover(Scheduler* scheduler) {
   ReadPast(recovered, undone);
 }
 
-void ApplyTasks::SetTimerLocked(absl::Duration delay) {
-  if (scheduler_ == nullptr || stopping_ || timer_ != 0) return;
-  timer_ = scheduler_->RunAfter(delay, gate_.Wrap([this] { OnTimer(); }));
-}
-
 void ApplyTasks::OnTimer() {
   absl::MutexLock lock(&mutex_);
   timer_ = 0;
@@ -122,11 +117,6 @@ void ApplyTasks::OnTimer() {
   if (at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
     SetTimerLocked(kUndoRetry);
   }
-}
-
-absl::Duration ApplyTasks::TimeLeftLocked() const {
-  if (!waits_.has_value()) return absl::InfiniteDuration();
-  return std::max(waits_->until - applier_->SinceBoot(), absl::ZeroDuration());
 }
 
 void ApplyTasks::RecoverAgain() {

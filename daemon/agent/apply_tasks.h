@@ -134,10 +134,17 @@ class ApplyTasks {
   // Runs on the thread of the changes.
   void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);
   void SetTimerLocked(absl::Duration delay)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (scheduler_ == nullptr || stopping_ || timer_ != 0) return;
+    timer_ = scheduler_->RunAfter(delay, gate_.Wrap([this] { OnTimer(); }));
+  }
   void OnTimer() ABSL_LOCKS_EXCLUDED(mutex_);
   // Time until an unconfirmed apply rolls back; zero: it is due.
-  absl::Duration TimeLeftLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Duration TimeLeftLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!waits_.has_value()) return absl::InfiniteDuration();
+    return std::max(waits_->until - applier_->SinceBoot(),
+                    absl::ZeroDuration());
+  }
   // Called after a change. `recovered`: OK if the journals can be trusted;
   // `undone`: something has just been rolled back.
   void ReadPast(const absl::Status& recovered, bool undone)

@@ -131,24 +131,12 @@ void DriftWatch::OnChanged() {
   BeginLocked();
 }
 
-void DriftWatch::Stop() {
-  gate_.Close();
-  absl::MutexLock lock(&mutex_);
-  SetTimerLocked(absl::InfiniteDuration());
-}
-
 void DriftWatch::SetTimerLocked(absl::Duration delay) {
   parts_.scheduler->Cancel(timer_);
   timer_ = 0;
   if (delay == absl::InfiniteDuration()) return;
   timer_ =
       parts_.scheduler->RunAfter(delay, gate_.Wrap([this] { OnChanged(); }));
-}
-
-absl::Duration DriftWatch::NextDelay() const {
-  if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
-  constexpr double kJitter = 0.1;
-  return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
 }
 
 void DriftWatch::BeginLocked() {

@@ -156,7 +156,11 @@ class DriftWatch {
   void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the checks, waits for a running one, and then uses no parts.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
+    gate_.Close();
+    absl::MutexLock lock(&mutex_);
+    SetTimerLocked(absl::InfiniteDuration());
+  }
 
  private:
   // An infinite delay sets no timer.
@@ -164,7 +168,11 @@ class DriftWatch {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunRound() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Duration NextDelay() const;
+  absl::Duration NextDelay() const {
+    if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
+    constexpr double kJitter = 0.1;
+    return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
+  }
 
   const absl::Duration interval_;
   const Parts parts_;

@@ -217,14 +217,6 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
 
 }  // namespace
 
-MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
-                                 Clock* clock, DeviceLocks* locks)
-    : paths_(std::move(paths)),
-      files_(paths_.root),
-      runner_(runner),
-      clock_(clock),
-      locks_(locks == nullptr ? &own_locks_ : locks) {}
-
 // Fills the facts of the tool and, in parallel, of all facts->device_ids().
 void MachineObserver::ObserveDevices(const ObserveRequest& request,
                                      const TimeBudget& budget,

@@ -35,7 +35,12 @@ class MachineObserver final : public HostObserver {
   //   MachineObserver observer(HostPaths{}, &runner, &clock);
   // `locks`: those of other users of hccn_tool on this machine; null: its own.
   MachineObserver(HostPaths paths, CommandRunner* runner, Clock* clock,
-                  DeviceLocks* locks = nullptr);
+                  DeviceLocks* locks = nullptr)
+      : paths_(std::move(paths)),
+        files_(paths_.root),
+        runner_(runner),
+        clock_(clock),
+        locks_(locks == nullptr ? &own_locks_ : locks) {}
 
   // hccn_tool.generation is the requested one, unless the tool refused its
   // command line as the other generation's does. Then it is the other one, and

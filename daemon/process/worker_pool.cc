@@ -4,14 +4,6 @@
 
 namespace clusterd {
 
-WorkerPool::WorkerPool(int threads, size_t max_queued, int first_threads)
-    : max_queued_(max_queued) {
-  threads_.reserve(static_cast<size_t>(threads + first_threads));
-  for (int i = 0; i < threads + first_threads; ++i) {
-    threads_.emplace_back([this, i, threads] { Run(i >= threads); });
-  }
-}
-
 WorkerPool::~WorkerPool() {
   {
     absl::MutexLock lock(&mutex_);
@@ -26,17 +18,6 @@ bool WorkerPool::TryRun(std::function<void()> work, Place place) {
   if (stopping_ || queue.size() >= max_queued_) return false;
   queue.push_back(std::move(work));
   return true;
-}
-
-void WorkerPool::Drain() {
-  absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(this, &WorkerPool::IsIdle));
-}
-
-absl::Duration WorkerPool::LongestRunning() {
-  absl::MutexLock lock(&mutex_);
-  if (began_.empty()) return absl::ZeroDuration();
-  return absl::FromChrono(Clock::now() - *began_.begin());
 }
 
 void WorkerPool::Run(bool first_only) {

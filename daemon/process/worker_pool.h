@@ -23,7 +23,13 @@ class WorkerPool {
   enum class Place { kInTurn, kFirst };
 
   // `first_threads` run only kFirst work. REQUIRES: threads >= 1.
-  WorkerPool(int threads, size_t max_queued, int first_threads = 0);
+  WorkerPool(int threads, size_t max_queued, int first_threads = 0)
+      : max_queued_(max_queued) {
+    threads_.reserve(static_cast<size_t>(threads + first_threads));
+    for (int i = 0; i < threads + first_threads; ++i) {
+      threads_.emplace_back([this, i, threads] { Run(i >= threads); });
+    }
+  }
   // Waits for running work; queued work never runs.
   ~WorkerPool();
 
@@ -31,9 +37,16 @@ class WorkerPool {
   bool TryRun(std::function<void()> work, Place place = Place::kInTurn)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until all work is done. Must not be called from the pool itself.
-  void Drain() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Drain() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(this, &WorkerPool::IsIdle));
+  }
   // Returns how long the oldest running work has run; zero if none runs.
-  absl::Duration LongestRunning() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Duration LongestRunning() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (began_.empty()) return absl::ZeroDuration();
+    return absl::FromChrono(Clock::now() - *began_.begin());
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

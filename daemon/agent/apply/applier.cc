@@ -317,13 +317,6 @@ absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
                      force, forced);
 }
 
-ApplyResult Applier::NewResult(const std::string& apply_id) {
-  ApplyResult result;
-  result.set_apply_id(apply_id);
-  result.set_host(options_.host);
-  return result;
-}
-
 absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
     const ApplyRequest& request, const ApplyResult& result, uint64_t sequence) {
   JournalEntry entry;

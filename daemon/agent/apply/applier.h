@@ -181,7 +181,12 @@ class Applier {
                          FindingValues* forced);
   absl::StatusOr<ApplyResult> NothingToDo(const ApplyRequest& request);
 
-  ApplyResult NewResult(const std::string& apply_id);
+  ApplyResult NewResult(const std::string& apply_id) {
+    ApplyResult result;
+    result.set_apply_id(apply_id);
+    result.set_host(options_.host);
+    return result;
+  }
   // Creates the journal, which also records the use of force in `result`.
   absl::StatusOr<std::unique_ptr<Journal>> Begin(const ApplyRequest& request,
                                                  const ApplyResult& result,

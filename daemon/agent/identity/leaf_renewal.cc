@@ -34,16 +34,6 @@ std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
   return MakeChannelCredentialsFromPem(pair_, self_.cluster);
 }
 
-TlsPem HeldIdentity::pair() const {
-  absl::MutexLock lock(&mutex_);
-  return pair_;
-}
-
-bool HeldIdentity::IsNewerThanDialled() const {
-  absl::MutexLock lock(&mutex_);
-  return pair_.certificate != dialled_;
-}
-
 namespace {
 
 // Bounds the wait, since the system clock may be set.
@@ -166,11 +156,6 @@ LeafRenewal::LeafRenewal(Parts parts)
     : parts_(std::move(parts)),
       folder_(FolderOf(parts_.files.certificate)),
       draw_(parts_.random()) {}
-
-void LeafRenewal::OnOfferedRoots(uint64_t bundle) {
-  absl::MutexLock lock(&mutex_);
-  offered_bundle_ = bundle;
-}
 
 bool LeafRenewal::WantsRoots(absl::Time now) {
   const uint64_t held = ReadRoots(parts_.files).value().bundle();

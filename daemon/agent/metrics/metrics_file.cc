@@ -61,13 +61,6 @@ void MetricsFile::OnChanged(bool round) {
   BeginLocked();
 }
 
-void MetricsFile::Stop() {
-  gate_.Close();
-  absl::MutexLock lock(&mutex_);
-  parts_.scheduler->Cancel(timer_);
-  timer_ = 0;
-}
-
 void MetricsFile::BeginLocked() {
   if (writing_) {
     again_ = true;

@@ -64,7 +64,12 @@ class MetricsFile {
   // Writes soon; `round` also renews the last check. Does not block.
   void OnChanged(bool round) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the writes, and waits for a running one.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
+    gate_.Close();
+    absl::MutexLock lock(&mutex_);
+    parts_.scheduler->Cancel(timer_);
+    timer_ = 0;
+  }
 
  private:
   void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

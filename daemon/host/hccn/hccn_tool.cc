@@ -158,14 +158,6 @@ HccnAnswer HccnSession::Ask(absl::string_view query,
   return AskWith(words);
 }
 
-HccnAnswer HccnSession::AskOverCopy(absl::string_view query,
-                                    PrivateFile instead) {
-  instead_ = std::move(instead);
-  HccnAnswer answer = Ask(query);
-  instead_.reset();
-  return answer;
-}
-
 HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
   HccnAnswer answer = AskOnce(arguments);
   int attempts = 1;
@@ -181,12 +173,6 @@ HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
               &*answer.missing);
   }
   return answer;
-}
-
-bool HccnSession::Pause(absl::Duration duration) {
-  if (stopped_.has_value() || budget_->Left() <= duration) return false;
-  clock_->SleepFor(duration);
-  return true;
 }
 
 HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
@@ -322,13 +308,6 @@ void DeviceLocks::LeaveBehind(uint32_t device, int pid) {
   if (!start_time.has_value()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   left_behind_.insert_or_assign(device, Process{pid, *start_time});
-}
-
-void DeviceLocks::GiveBack(uint32_t device) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  in_use_.erase(device);
-  // Notify under the lock: a woken waiter may destroy this object.
-  changed_.notify_all();
 }
 
 absl::Status UnexpectedHccnText(absl::string_view text,

@@ -123,7 +123,12 @@ class DeviceLocks {
     uint64_t start_time;  // Clock ticks since boot.
   };
 
-  void GiveBack(uint32_t device);
+  void GiveBack(uint32_t device) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    in_use_.erase(device);
+    // Notify under the lock: a woken waiter may destroy this object.
+    changed_.notify_all();
+  }
 
   // Not absl::Mutex: its timed waits follow the wall clock, which may be set.
   std::mutex mutex_;
@@ -183,7 +188,12 @@ class HccnSession {
   // As Ask, for a query that writes to `instead`: it writes to this copy, and
   // the machine's file stays unchanged. NOT_QUERIED where no copy is possible;
   // such a query never gets the file itself.
-  HccnAnswer AskOverCopy(absl::string_view query, PrivateFile instead);
+  HccnAnswer AskOverCopy(absl::string_view query, PrivateFile instead) {
+    instead_ = std::move(instead);
+    HccnAnswer answer = Ask(query);
+    instead_.reset();
+    return answer;
+  }
 
   // Skips these queries from now on, because no rule needs their answers.
   void Skip(const google::protobuf::RepeatedPtrField<std::string>& queries) {
@@ -191,7 +201,11 @@ class HccnSession {
   }
 
   // Returns false, without waiting, if that would use up the host's time.
-  bool Pause(absl::Duration duration);
+  bool Pause(absl::Duration duration) {
+    if (stopped_.has_value() || budget_->Left() <= duration) return false;
+    clock_->SleepFor(duration);
+    return true;
+  }
 
   // The generation whose command line is used, unless the tool refused it as
   // the other generation does. Then nothing more is queried, and every answer
