@@ -162,16 +162,6 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
   return applier_->Recover(watch).status();
 }
 
-// A controller that attached meanwhile still waits for the end of the apply.
-void ApplyTasks::TellUndone() {
-  std::function<void()> undone;
-  {
-    absl::MutexLock lock(&mutex_);
-    undone = undone_;
-  }
-  if (undone) undone();
-}
-
 void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
                        const Done& done) {
   ApplyRequest request;
@@ -409,15 +399,6 @@ PastApplies ApplyTasks::Past() const {
   if (!past.knows_all()) return past;
   past.mutable_journals()->Add(journal_ids_.begin(), journal_ids_.end());
   return past;
-}
-
-void ApplyTasks::Stop() {
-  {
-    absl::MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  gate_.Close();
-  thread_.Drain();
 }
 
 }  // namespace clusterd

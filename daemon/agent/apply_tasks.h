@@ -105,7 +105,14 @@ class ApplyTasks {
 
   // Refuses tasks from now on and waits until the running one has ended and was
   // answered. Must not be called by a `done`.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      stopping_ = true;
+    }
+    gate_.Close();
+    thread_.Drain();
+  }
 
  private:
   struct Asked {
@@ -130,7 +137,15 @@ class ApplyTasks {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sets `undone` if something has been rolled back.
   absl::Status TryRecover(bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
-  void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
+  // A controller that attached meanwhile still waits for the end of the apply.
+  void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::function<void()> undone;
+    {
+      absl::MutexLock lock(&mutex_);
+      undone = undone_;
+    }
+    if (undone) undone();
+  }
   // Runs on the thread of the changes.
   void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);
   void SetTimerLocked(absl::Duration delay)

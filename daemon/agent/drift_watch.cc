@@ -124,21 +124,6 @@ void DriftWatch::OnAttached(bool attached) {
   }
 }
 
-void DriftWatch::OnChanged() {
-  const CallbackGate::Pass pass(gate_);
-  if (!pass) return;
-  absl::MutexLock lock(&mutex_);
-  BeginLocked();
-}
-
-void DriftWatch::SetTimerLocked(absl::Duration delay) {
-  parts_.scheduler->Cancel(timer_);
-  timer_ = 0;
-  if (delay == absl::InfiniteDuration()) return;
-  timer_ =
-      parts_.scheduler->RunAfter(delay, gate_.Wrap([this] { OnChanged(); }));
-}
-
 void DriftWatch::BeginLocked() {
   if (!attached_) return;
   if (in_round_) {

@@ -25,14 +25,6 @@ BlockedSignals::BlockedSignals() {
   sigaction(SIGPIPE, &ignore, &pipe_before_);
 }
 
-DaemonSignal BlockedSignals::Wait() {
-  for (;;) {
-    int signal = 0;
-    if (sigwait(&waited_, &signal) != 0) continue;
-    return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
-  }
-}
-
 void KeepOutOfCores() {
   // RLIMIT_CORE alone does not apply where a program receives cores (core(5)).
   prctl(PR_SET_DUMPABLE, 0);

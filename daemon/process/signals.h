@@ -34,7 +34,13 @@ class BlockedSignals {
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
   // Blocks until one of the three arrives.
-  DaemonSignal Wait();
+  DaemonSignal Wait() {
+    for (;;) {
+      int signal = 0;
+      if (sigwait(&waited_, &signal) != 0) continue;
+      return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
+    }
+  }
   // The same for at most `limit`; no result: none has arrived.
   std::optional<DaemonSignal> WaitFor(absl::Duration limit) {
     const timespec time = absl::ToTimespec(limit);

@@ -168,14 +168,6 @@ bool LeafRenewal::WantsRoots(absl::Time now) {
   return true;
 }
 
-void LeafRenewal::CheckAgain(absl::Duration after) {
-  absl::MutexLock lock(&mutex_);
-  parts_.scheduler->Cancel(timer_);
-  timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
-    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Check(); });
-  }));
-}
-
 void LeafRenewal::Check() {
   if (!folder_.HasJoined()) return CheckAgain(kMostWait);
   parts_.held->Check();

@@ -135,7 +135,13 @@ class LeafRenewal {
 
  private:
   // Sets the only timer; the last call wins.
-  void CheckAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CheckAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    parts_.scheduler->Cancel(timer_);
+    timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
+      gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Check(); });
+    }));
+  }
   // Runs on a thread of the pool.
   void Check();
   // True if it should renew to get the bundle that the controller offers.

@@ -53,14 +53,6 @@ std::string HostMetrics(const HostNumbers& numbers) {
   return std::move(text).Take();
 }
 
-void MetricsFile::OnChanged(bool round) {
-  const CallbackGate::Pass pass(gate_);
-  if (!pass) return;
-  absl::MutexLock lock(&mutex_);
-  round_due_ = round_due_ || round;
-  BeginLocked();
-}
-
 void MetricsFile::BeginLocked() {
   if (writing_) {
     again_ = true;
