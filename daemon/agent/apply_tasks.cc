@@ -23,10 +23,6 @@ constexpr size_t kMinTextBytes = 64;
 constexpr size_t kMaxIdBytes = 256;
 constexpr size_t kMaxActorBytes = 512;
 
-std::string OneLine(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\n", "; "}});
-}
-
 // Printable ASCII, so it can be cut anywhere.
 void Shorten(size_t bytes, std::string* text) {
   if (text->size() <= bytes) return;
@@ -67,7 +63,9 @@ AuditEntry RecoveryOf(const std::string& apply_id) {
 }
 
 std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {
-  return result.ok() ? Summary(*result) : OneLine(result.status().message());
+  return result.ok()
+             ? Summary(*result)
+             : absl::StrReplaceAll(result.status().message(), {{"\n", "; "}});
 }
 
 // Never drops the outcome, the error or a residue.

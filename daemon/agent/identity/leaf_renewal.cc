@@ -11,29 +11,6 @@
 #include "daemon/agent/identity/enrolment_call.h"
 
 namespace clusterd {
-void HeldIdentity::Check() {
-  absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
-  std::string trouble(read.status().message());
-  bool is_news = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (read.ok()) pair_ = *std::move(read);
-    is_news = !trouble.empty() && trouble != reported_;
-    reported_ = trouble;
-  }
-  if (is_news) {
-    log_->Error("certificate files refused, the last good pair stays in use: ",
-                trouble);
-  }
-}
-
-std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
-  Check();
-  absl::MutexLock lock(&mutex_);
-  dialled_ = pair_.certificate;
-  return MakeChannelCredentialsFromPem(pair_, self_.cluster);
-}
-
 namespace {
 
 // Bounds the wait, since the system clock may be set.
@@ -104,6 +81,29 @@ absl::Status RenewLate(const TlsPem& pair, const std::string& controller,
 }
 
 }  // namespace
+
+void HeldIdentity::Check() {
+  absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
+  std::string trouble(read.status().message());
+  bool is_news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (read.ok()) pair_ = *std::move(read);
+    is_news = !trouble.empty() && trouble != reported_;
+    reported_ = trouble;
+  }
+  if (is_news) {
+    log_->Error("certificate files refused, the last good pair stays in use: ",
+                trouble);
+  }
+}
+
+std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
+  Check();
+  absl::MutexLock lock(&mutex_);
+  dialled_ = pair_.certificate;
+  return MakeChannelCredentialsFromPem(pair_, self_.cluster);
+}
 
 absl::Time RenewalTime(const CertificateInfo& certificate, double draw) {
   const absl::Duration life = certificate.not_after - certificate.not_before;
