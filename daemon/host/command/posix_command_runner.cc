@@ -27,7 +27,6 @@
 #include "config/words/subject_text.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/command/user_identity.h"
 
 namespace clusterd {
 namespace {

@@ -19,7 +19,6 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/command/user_identity.h"
 #include "daemon/host/sockets/socket_observer.h"
 
 namespace clusterd {
