@@ -15,6 +15,7 @@
 #ifndef DAEMON_AGENT_APPLY_TASKS_H_
 #define DAEMON_AGENT_APPLY_TASKS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 

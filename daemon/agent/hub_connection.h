@@ -5,6 +5,7 @@
 #ifndef DAEMON_AGENT_HUB_CONNECTION_H_
 #define DAEMON_AGENT_HUB_CONNECTION_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>

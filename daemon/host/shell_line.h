@@ -2,6 +2,7 @@
 #ifndef DAEMON_HOST_SHELL_LINE_H_
 #define DAEMON_HOST_SHELL_LINE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
