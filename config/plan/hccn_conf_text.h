@@ -4,7 +4,7 @@
 //   netmask_0=255.255.255.0
 //   route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.20.0.1
 // Edits that keep every other line as it is. Text in, text out;
-// daemon/host/change/saved_file.h changes the file itself.
+// daemon/host/change/file_system.h changes the file itself.
 // Behaviour of the tool: hccn_tool source, hicann/driver ef377e95, cfg.c.
 #ifndef CONFIG_PLAN_HCCN_CONF_TEXT_H_
 #define CONFIG_PLAN_HCCN_CONF_TEXT_H_

@@ -124,33 +124,6 @@ void DriftWatch::OnAttached(bool attached) {
   }
 }
 
-void DriftWatch::OnChanged() {
-  const CallbackGate::Pass pass(gate_);
-  if (!pass) return;
-  absl::MutexLock lock(&mutex_);
-  BeginLocked();
-}
-
-void DriftWatch::Stop() {
-  gate_.Close();
-  absl::MutexLock lock(&mutex_);
-  SetTimerLocked(absl::InfiniteDuration());
-}
-
-void DriftWatch::SetTimerLocked(absl::Duration delay) {
-  parts_.scheduler->Cancel(timer_);
-  timer_ = 0;
-  if (delay == absl::InfiniteDuration()) return;
-  timer_ =
-      parts_.scheduler->RunAfter(delay, gate_.Wrap([this] { OnChanged(); }));
-}
-
-absl::Duration DriftWatch::NextDelay() const {
-  if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
-  constexpr double kJitter = 0.1;
-  return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
-}
-
 void DriftWatch::BeginLocked() {
   if (!attached_) return;
   if (in_round_) {

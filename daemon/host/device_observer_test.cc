@@ -1,11 +1,10 @@
-#include "daemon/host/device_observer.h"
-
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/words/fact_text.h"
 #include "config/words/words.h"
+#include "daemon/host/machine_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

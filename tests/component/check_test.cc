@@ -13,7 +13,7 @@
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/write_time.h"
+#include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"

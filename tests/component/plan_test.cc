@@ -6,7 +6,6 @@
 #include "config/plan/make_plan.h"
 #include "config/words/message.h"
 #include "daemon/process/scheduler.h"
-#include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/write_time.h"
+#include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"

@@ -11,7 +11,6 @@
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/launch_observer.h"
-#include "daemon/host/login_environment.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"

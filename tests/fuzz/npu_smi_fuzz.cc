@@ -1,7 +1,6 @@
 // Readers of npu-smi: never a crash, never a value that is not in the text.
 #include <vector>
 
-#include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"

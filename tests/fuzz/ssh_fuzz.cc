@@ -2,7 +2,7 @@
 // are in the text, printable and bounded.
 
 #include "config/words/quoted_text.h"
-#include "daemon/host/ssh/ssh_login.h"
+#include "daemon/host/ssh/ssh_observer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
 

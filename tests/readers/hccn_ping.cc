@@ -10,7 +10,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/hccn/hccn_output.h"
+#include "daemon/host/hccn/hccn_tool.h"
 
 namespace clusterd {
 namespace {

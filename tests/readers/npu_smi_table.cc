@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/npu_smi/chip_answers.h"
+#include "daemon/host/npu_smi/device_ids.h"
 
 namespace clusterd {
 namespace {

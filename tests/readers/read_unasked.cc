@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/hccn/hccn_tool.h"
-#include "daemon/host/hccn_query/query_answers.h"
+#include "daemon/host/hccn_query/query_facts.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn/hccn_output.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "gmock/gmock.h"
 #include "tests/readers/read_answer.h"
 #include "tests/readers/read_unasked.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
-#include "daemon/host/hccn_query/query_answers.h"
+#include "daemon/host/hccn_query/query_facts.h"
 #include "tests/readers/hccn_ping.h"
 
 namespace clusterd {

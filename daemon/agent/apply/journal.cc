@@ -153,19 +153,12 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   return absl::OkStatus();
 }
 
-absl::Status Journal::AppendEnd(const ApplyResult& result) {
-  JournalEntry entry;
-  *entry.mutable_end() = result;
-  return Append(entry);
-}
-
 bool JournalState::not_confirmed() const {
   return undo.reason_words().words() == kNotConfirmed;
 }
 
 bool JournalState::in_effect() const {
-  return applied() ||
-         (phase == HOST_REVERTED && MayHold(end.outcome()));
+  return applied() || (phase == HOST_REVERTED && MayHold(end.outcome()));
 }
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {

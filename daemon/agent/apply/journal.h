@@ -57,7 +57,11 @@ class Journal {
   // if it can.
   absl::Status Append(const JournalEntry& entry);
 
-  absl::Status AppendEnd(const ApplyResult& result);
+  absl::Status AppendEnd(const ApplyResult& result) {
+    JournalEntry entry;
+    *entry.mutable_end() = result;
+    return Append(entry);
+  }
 
   // All entries that were read or appended.
   const std::vector<JournalEntry>& entries() const { return entries_; }

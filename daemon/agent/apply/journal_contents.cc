@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
@@ -14,7 +13,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/apply/journal.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/unknown_field_set.h"

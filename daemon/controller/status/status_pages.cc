@@ -12,7 +12,7 @@
 #include "config/report/message_json.h"
 #include "config/report/metrics_text.h"
 #include "config/values/version.h"
-#include "daemon/process/monotonic_notification.h"
+#include "daemon/process/scheduler.h"
 
 namespace clusterd {
 namespace {

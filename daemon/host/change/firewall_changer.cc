@@ -12,8 +12,8 @@
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/change/command_text.h"
-#include "daemon/host/change/saved_file.h"
+#include "daemon/host/change/file_system.h"
+#include "daemon/host/command/program_path.h"
 
 namespace clusterd {
 namespace {

@@ -1,4 +1,3 @@
-#include "daemon/host/change/namespace_access.h"
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,3 @@
-#include "daemon/host/change/saved_file.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/host/change/file_system.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/effect_log.h"
 #include "tests/support/host/fake_clock.h"

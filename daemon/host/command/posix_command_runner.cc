@@ -3,15 +3,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
@@ -21,9 +26,7 @@
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/host/command/orphans.h"
-#include "daemon/host/command/private_view.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/command/user_identity.h"
 
 namespace clusterd {
 namespace {
@@ -138,6 +141,76 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
+// Shows one program a replacement of a machine's file, which never changes, in
+// a mount namespace that ends with the program. For queries that write.
+//
+// The copy lies in a memory file system of this namespace alone, in a folder
+// that only root enters, so nothing needs removal, even after a kill. The
+// folder around the file is read-only there. Otherwise replacing the file would
+// remove our mount (Linux 3.18 and later), and the program must not write the
+// new file either.
+struct PrivateView {
+  const PrivateFile* copy;
+  std::string file;  // Without a link on the way.
+  std::string folder;
+};
+
+// Exists on every Linux machine. The memory file system is mounted here
+// briefly, and then only over the file.
+constexpr char kFolder[] = "/run";
+constexpr char kCopy[] = "/run/copy";
+
+bool MountReadOnly(const char* folder) {
+  return mount(folder, folder, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+         mount(nullptr, folder, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY,
+               nullptr) == 0;
+}
+
+// Returns whether `path` is still the open file.
+bool IsFile(const char* path, int fd) {
+  struct stat there;
+  struct stat ours;
+  if (stat(path, &there) != 0 || fstat(fd, &ours) != 0) return false;
+  errno = ESTALE;
+  return there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+}
+
+// Called before the fork. FailedPrecondition: no such file.
+absl::StatusOr<PrivateView> MakePrivateView(const PrivateFile& copy) {
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(copy.path, error);
+  if (error) {
+    return PreconditionWords("about", copy.path, Term(error.message()));
+  }
+  return PrivateView{&copy, real, real.substr(0, real.rfind('/') + 1)};
+}
+
+// Called in the child, before it becomes the program; takes no lock and
+// allocates no memory. Returns null, or a literal naming what failed, with
+// errno: then the program must not run.
+const char* EnterPrivateView(const PrivateView& view) {
+  if (unshare(CLONE_NEWNS) != 0) return "no mount namespace of its own";
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return "no mounts of its own";
+  }
+  if (!MountReadOnly(view.folder.c_str())) return "no read-only folder";
+  if (mount("tmpfs", kFolder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+            "mode=0700,size=16m") != 0) {
+    return "no memory file system";
+  }
+  const int fd = open(kCopy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 || !WriteAll(fd, view.copy->text) ||
+      fchmod(fd, view.copy->mode) != 0) {
+    return "no copy in memory";
+  }
+  if (mount(kCopy, view.file.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+      umount2(kFolder, MNT_DETACH) != 0 || !IsFile(view.file.c_str(), fd)) {
+    return "the copy cannot stand for the file";
+  }
+  close(fd);
+  return nullptr;
+}
+
 // Data that a child needs to become its program, made before the fork.
 struct Launch {
   int standard_input;
@@ -149,7 +222,7 @@ struct Launch {
   char* const* argv;
   char* const* environment;
   const PrivateView* view;    // Null: the program sees what we see.
-  const UserIdentity* user;   // Null: our own.
+  const RunAs* user;          // Null: our own.
   const ProgramGroup* group;  // Of a user's program.
 };
 
@@ -369,8 +442,6 @@ absl::StatusOr<pid_t> Start(const Command& command,
   if (command.instead.has_value()) {
     ASSIGN_OR_RETURN(view, MakePrivateView(*command.instead));
   }
-  std::optional<UserIdentity> user;
-  if (command.as.has_value()) user = MakeUserIdentity(*command.as);
   const std::vector<char*> argv = Pointers(command.argv);
   const std::vector<char*> variables = Pointers(environment);
   const Launch launch = {input.get(),
@@ -381,7 +452,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
                          argv.data(),
                          variables.data(),
                          view.has_value() ? &*view : nullptr,
-                         user.has_value() ? &*user : nullptr,
+                         command.as.has_value() ? &*command.as : nullptr,
                          &group};
   // The function never returns in the child.
   const pid_t pid = StartChild([&launch] {

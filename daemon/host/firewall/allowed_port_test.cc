@@ -1,10 +1,9 @@
-#include "daemon/host/firewall/allowed_port.h"
-
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/has_fields.h"

@@ -1,10 +1,9 @@
-#include "daemon/host/hccn_query/query_answers.h"
-
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "daemon/host/hccn_query/query_facts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/has_fields.h"

@@ -1,7 +1,6 @@
-#include "daemon/host/npu_smi/chip_answers.h"
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "daemon/host/npu_smi/device_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/has_fields.h"

@@ -13,9 +13,9 @@
 #include "config/plan/kernel_parameters.h"
 #include "config/values/port_set.h"
 #include "daemon/host/command/clock.h"
-#include "daemon/host/device_observer.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/hccn/hccn_tool.h"
+#include "daemon/host/machine_observer.h"
 
 namespace clusterd {
 namespace {
