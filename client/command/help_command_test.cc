@@ -1,5 +1,4 @@
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "tests/support/client/program_run.h"
 
@@ -43,21 +42,6 @@ TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
   }
   EXPECT_THAT(RunProgram({"completion", "fihs"}),
               Ends(3, Err(Tells("did-you-mean", "fish"))));
-}
-
-// The offered words, without descriptions.
-std::vector<std::string> Offered(Arguments line,
-                                 const ProgramWorld& world = {}) {
-  line.insert(line.begin(), "complete");
-  const ProgramOutput output = RunProgram(line, world);
-  EXPECT_EQ(output.status, 0);
-  EXPECT_EQ(output.err, "");
-  std::vector<std::string> words;
-  for (const absl::string_view row :
-       absl::StrSplit(output.out, '\n', absl::SkipEmpty())) {
-    words.emplace_back(row.substr(0, row.find('\t')));
-  }
-  return words;
 }
 
 TEST(CompleteTest, OffersCommandsThatAListOfThemHas) {

@@ -251,11 +251,7 @@ TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
   const PlanStep address =
       AddressStep(0, "none", "10.9.0.1/255.255.255.0", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
-  Ipv4Setting* live =
-      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
-          0);
-  live->set_address("10.9.0.1");
-  SetConf(&facts, "address_0", "10.9.0.1");
+  MoveAddress(&facts, "10.9.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("");
   SetConf(&facts, "gateway_0", "");
   const EndedApply gateways = Applied(

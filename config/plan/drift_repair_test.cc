@@ -452,11 +452,7 @@ TEST(PlanDriftRepairTest, TakesOneSettingOutOfAFile) {
 // Device 0 has another address, in a subnet without its gateway.
 HostFacts MovedAddress() {
   HostFacts facts = GoodFacts("node-01");
-  Ipv4Setting* live =
-      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
-          0);
-  live->set_address("10.9.0.1");
-  SetConf(&facts, "address_0", "10.9.0.1");
+  MoveAddress(&facts, "10.9.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.9.0.254");
   SetConf(&facts, "gateway_0", "10.9.0.254");
   return facts;

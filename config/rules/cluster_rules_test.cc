@@ -49,8 +49,7 @@ TEST(CheckClusterSizeTest, IsSkippedWithoutABoundOrServers) {
 
 TEST(CheckClusterSizePowerTest, WarnsUnlessItIsAPowerOfTwo) {
   for (const int servers : {1, 2, 64, 1024}) {
-    EXPECT_EQ(Sized("atlas-a2", servers).Check("cluster-size-power").state(),
-              PASS);
+    EXPECT_EQ(Sized("atlas-a2", servers).StateOf("cluster-size-power"), PASS);
   }
   EXPECT_EQ(
       Lines(Sized("atlas-a2", 1152).Check("cluster-size-power")),
@@ -199,8 +198,7 @@ TEST(CheckLldpRailTest, OnePortOnALeafAmongNpusIsNamed) {
   EXPECT_THAT(cluster.Check("lldp-rail").summary(),
               HasSubstr(Say("cabled-to-npus", Counted(31, "device"))));
   // The port is planned like that.
-  cluster.spec.mutable_servers(1)->mutable_devices(3)->set_switch_name(
-      "leaf-0-3");
+  cluster.Plan(1, 3, "switch_name: 'leaf-0-3'");
   EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
 }
 
@@ -211,8 +209,7 @@ TEST(CheckLldpRailTest, FailsAgainstAPlan) {
       device.set_switch_name(absl::StrCat("LEAF-0-", device.id()));
     }
   }
-  cluster.spec.mutable_servers(0)->mutable_devices(0)->set_switch_name(
-      "chassis of leaf-0-0");
+  cluster.Plan(0, 0, "switch_name: 'chassis of leaf-0-0'");
   EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
   Exchange(0, 2, 3, &cluster);
   Reach("leaf-9", &Neighbour(cluster, 1, 5));

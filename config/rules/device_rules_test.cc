@@ -350,8 +350,7 @@ TEST(CheckDeviceCountTest, LeavesOtherRulesUnknownOnAHostWithoutDevices) {
   const RuleResult link = cluster.Check("link");
   EXPECT_EQ(link.state(), UNKNOWN);
   EXPECT_EQ(link.findings(0).caused_by(), "device-count");
-  SetMissing(Missing::NOT_PERMITTED, "/dev",
-             cluster.facts[0].mutable_device_ids());
+  cluster.Set(0, "device_ids {missing {reason: NOT_PERMITTED detail: '/dev'}}");
   EXPECT_EQ(cluster.Check("device-count").state(), UNKNOWN);
 }
 

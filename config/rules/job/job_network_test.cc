@@ -18,9 +18,7 @@ void SetPod(TestCluster& cluster, int host, uint32_t pod) {
 }
 
 void TakeDown(TestCluster& cluster) {
-  cluster.ForEachDevice([](DeviceFacts& device) {
-    device.mutable_link()->set_value(LinkFact::DOWN);
-  });
+  cluster.SetDevices("link {value: DOWN}");
 }
 
 // A job on servers all of whose links are down.

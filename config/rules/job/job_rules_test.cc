@@ -413,16 +413,13 @@ TEST(CheckDeviceProcessLimitTest, JudgesThePlanOfTheJob) {
   EXPECT_EQ(a1.Check("device-process-limit").state(), PASS);
   TestCluster a2("atlas-a2");
   a2.StartJob().set_processes_per_device(2);
-  for (HostFacts& host : a2.facts) {
-    host.mutable_versions()->mutable_driver()->set_value("25.0.rc1");
-  }
+  a2.SetHosts("versions {driver {value: '25.0.rc1'}}");
   EXPECT_EQ(a2.Check("device-process-limit").state(), PASS);
   a2.facts[1].mutable_versions()->mutable_driver()->set_value("24.1.0");
   EXPECT_EQ(Lines(a2.Check("device-process-limit")),
             "FAIL cluster planned-for-driver processes=2, driver=\"24.1.0\", "
             "hosts=server1\n");
-  SetMissing(Missing::UNREADABLE, "no",
-             a2.facts[1].mutable_versions()->mutable_driver());
+  a2.Set(1, "versions {driver {missing {reason: UNREADABLE detail: 'no'}}}");
   EXPECT_EQ(a2.Check("device-process-limit").state(), UNKNOWN);
 }
 

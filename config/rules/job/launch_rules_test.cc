@@ -372,8 +372,7 @@ TEST(CheckOpenFilesTest, HostWithoutSuchAProgramIsSkippedWithThatReason) {
 TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {
   TestCluster cluster;
   SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
-  SetMissing(Missing::ABSENT, "",
-             cluster.facts[0].mutable_hccn_tool()->mutable_path());
+  cluster.Set(0, "hccn_tool {path {missing {reason: ABSENT}}}");
   // On a host itself other rules report it.
   EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
   cluster.facts[0].mutable_in_container()->set_value(true);

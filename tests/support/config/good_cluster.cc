@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/kernel_parameters.h"
+#include "config/plan/step_planners.h"
 #include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
@@ -122,6 +123,30 @@ void SetConf(HostFacts* facts, const std::string& full_key,
             value);
   }
   *conf = changed;
+}
+
+void AddConf(HostFacts* facts, const std::string& key,
+             const std::string& value) {
+  HccnConf::Entry* entry =
+      facts->mutable_hccn_conf()->mutable_value()->add_entries();
+  entry->set_key(key);
+  entry->set_device(0);
+  entry->set_value(value);
+}
+
+void MoveAddress(HostFacts* facts, const std::string& address) {
+  DeviceOf(facts, 0)
+      ->mutable_address()
+      ->mutable_value()
+      ->mutable_settings(0)
+      ->set_address(address);
+  SetConf(facts, "address_0", address);
+}
+
+HostPlan DeviceStepsOf(const ClusterSpec& spec, const HostFacts& facts) {
+  HostPlanBuilder builder(facts);
+  PlanDeviceSteps(spec, spec.servers(0), &builder);
+  return builder.Finish();
 }
 
 void SetAtBoot(PersistentValueFact* fact, const std::string& file,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -25,6 +26,16 @@ DeviceFacts* DeviceOf(HostFacts* facts, uint32_t id);
 // Replaces the value of a key of hccn.conf ("address_0"); "": removes it.
 void SetConf(HostFacts* facts, const std::string& full_key,
              const std::string& value);
+
+// Adds a line of device 0 to hccn.conf.
+void AddConf(HostFacts* facts, const std::string& key,
+             const std::string& value);
+
+// Gives device 0 this address, also in hccn.conf.
+void MoveAddress(HostFacts* facts, const std::string& address);
+
+// The plan for the devices of the spec's first server alone.
+HostPlan DeviceStepsOf(const ClusterSpec& spec, const HostFacts& facts);
 
 // The one assignment of a kernel parameter at boot; "" for file: none.
 void SetAtBoot(PersistentValueFact* fact, const std::string& file,
