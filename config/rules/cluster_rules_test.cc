@@ -10,24 +10,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A cluster of which only the number of servers matters.
-TestCluster Sized(const char* product, int servers) {
-  TestCluster cluster(product, "", 1);
-  for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
-  return cluster;
-}
-
 TEST(CheckClusterSizeTest, FailsAboveTheProductsBound) {
-  EXPECT_EQ(Sized("atlas-training", 512).Check("cluster-size").state(), PASS);
-  EXPECT_EQ(Sized("atlas-a2", 1152).Check("cluster-size").state(), PASS);
-  EXPECT_EQ(Sized("atlas-a3", 1153).Check("cluster-size").state(), FAIL);
-  EXPECT_EQ(Lines(Sized("atlas-training", 513).Check("cluster-size")),
+  EXPECT_EQ(SizedCluster("atlas-training", 512).Check("cluster-size").state(),
+            PASS);
+  EXPECT_EQ(SizedCluster("atlas-a2", 1152).Check("cluster-size").state(), PASS);
+  EXPECT_EQ(SizedCluster("atlas-a3", 1153).Check("cluster-size").state(), FAIL);
+  EXPECT_EQ(Lines(SizedCluster("atlas-training", 513).Check("cluster-size")),
             "FAIL cluster too-many servers=513 servers, most=512, "
             "product=Atlas training series (SMP), parts=2\n");
 }
 
 TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
-  TestCluster cluster = Sized("atlas-a3", 1153);
+  TestCluster cluster = SizedCluster("atlas-a3", 1153);
   cluster.spec.set_one_job(false);
   for (const char* rule : {"cluster-size", "cluster-size-power"}) {
     const RuleResult result = cluster.Check(rule);
@@ -38,7 +32,7 @@ TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
 }
 
 TEST(CheckClusterSizeTest, IsSkippedWithoutABoundOrServers) {
-  const RuleResult result = Sized("atlas-300t", 3).Check("cluster-size");
+  const RuleResult result = SizedCluster("atlas-300t", 3).Check("cluster-size");
   EXPECT_EQ(result.state(), SKIPPED);
   EXPECT_EQ(result.skip_words().words(), "no-bound-known");
   TestCluster none;
@@ -49,10 +43,11 @@ TEST(CheckClusterSizeTest, IsSkippedWithoutABoundOrServers) {
 
 TEST(CheckClusterSizePowerTest, WarnsUnlessItIsAPowerOfTwo) {
   for (const int servers : {1, 2, 64, 1024}) {
-    EXPECT_EQ(Sized("atlas-a2", servers).StateOf("cluster-size-power"), PASS);
+    EXPECT_EQ(SizedCluster("atlas-a2", servers).StateOf("cluster-size-power"),
+              PASS);
   }
   EXPECT_EQ(
-      Lines(Sized("atlas-a2", 1152).Check("cluster-size-power")),
+      Lines(SizedCluster("atlas-a2", 1152).Check("cluster-size-power")),
       "WARN cluster no-power servers=1152 servers, below=1024, above=2048\n");
 }
 

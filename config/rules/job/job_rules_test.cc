@@ -29,10 +29,9 @@ TestCluster JobOnOne(const char* product, std::vector<uint32_t> ids) {
   return cluster;
 }
 
-// A cluster of which only the number of servers matters.
+// A job of which only the number of servers matters.
 TestCluster Sized(const char* product, int servers) {
-  TestCluster cluster(product, "", 1);
-  for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
+  TestCluster cluster = SizedCluster(product, servers);
   cluster.StartJob();
   return cluster;
 }

@@ -166,6 +166,12 @@ Report TestCluster::MakeReport(const JudgeOptions& options) const {
   return BuildReport(spec, Pointers(facts), with_job);
 }
 
+TestCluster SizedCluster(absl::string_view product, int servers) {
+  TestCluster cluster(product, "", 1);
+  for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
+  return cluster;
+}
+
 const RuleResult& ResultOf(const Report& report, absl::string_view rule) {
   for (const RuleResult& result : report.rules()) {
     if (result.rule() == rule) return result;

@@ -78,6 +78,9 @@ struct TestCluster {
   absl::Time now = absl::InfiniteFuture();  // The options' default.
 };
 
+// A cluster of which only the number of servers matters.
+TestCluster SizedCluster(absl::string_view product, int servers);
+
 // The result of a rule that the report has.
 const RuleResult& ResultOf(const Report& report, absl::string_view rule);
 
