@@ -131,23 +131,24 @@ TEST_F(GrpcConnectorTest, SaysWhichCertificateIsRefused) {
     const TestAuthority& of_server;
     const char* server;
     const TestAuthority& of_user;
-    std::string message;
-  } kCases[] = {{"a host poses as the controller", *ca_,
-                 "spiffe://demo/host/server0", *ca_,
-                 Say("msg-call-wrong-peer", "spiffe://demo/host/server0",
-                     "spiffe://demo/controller")},
-                {"a controller of another authority", *other_ca_,
-                 "spiffe://demo/controller", *ca_,
-                 Say("msg-call-not-signed", "", "--ca")},
-                {"our own certificate", *ca_, "spiffe://demo/controller",
-                 *other_ca_, "our certificate (--cert)"}};
+    testing::Matcher<std::string> message;
+  } kCases[] = {
+      {"a host poses as the controller", *ca_, "spiffe://demo/host/server0",
+       *ca_,
+       EndsWith(Say("msg-call-wrong-peer", "spiffe://demo/host/server0",
+                    "spiffe://demo/controller"))},
+      {"a controller of another authority", *other_ca_,
+       "spiffe://demo/controller", *ca_,
+       EndsWith(Say("msg-call-not-signed", "", "--ca"))},
+      {"our own certificate", *ca_, "spiffe://demo/controller", *other_ca_,
+       HasSubstr("our certificate (--cert)")}};
   for (const auto& each : kCases) {
     const auto server = Start(each.of_server, each.server);
     const TlsFiles user = WriteFiles("user", each.of_user, *ca_,
                                      "spiffe://demo/user/ann/role/viewer");
     const absl::Status status = Ask(server->address, user);
     EXPECT_TRUE(absl::IsUnavailable(status)) << each.name;
-    EXPECT_THAT(status.message(), HasSubstr(each.message)) << each.name;
+    EXPECT_THAT(std::string(status.message()), each.message) << each.name;
   }
 }
 
