@@ -11,8 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CheckClusterSizeTest, FailsAboveTheProductsBound) {
-  EXPECT_EQ(SizedCluster("atlas-training", 512).Check("cluster-size").state(),
-            PASS);
+  EXPECT_EQ(SizedCluster("atlas-training", 512).StateOf("cluster-size"), PASS);
   EXPECT_EQ(SizedCluster("atlas-a2", 1152).Check("cluster-size").state(), PASS);
   EXPECT_EQ(SizedCluster("atlas-a3", 1153).Check("cluster-size").state(), FAIL);
   EXPECT_EQ(Lines(SizedCluster("atlas-training", 513).Check("cluster-size")),

@@ -356,8 +356,7 @@ TEST(CheckDeviceCountTest, LeavesOtherRulesUnknownOnAHostWithoutDevices) {
 
 TEST(CheckLinkTest, FailsForTheDevicesThatAreDown) {
   TestCluster cluster;
-  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.Set(0, 3, "link {value: DOWN}").Set(1, 3, "link {value: DOWN}");
   const RuleResult result = cluster.Check("link");
   EXPECT_EQ(Lines(result), "FAIL server0:3 server1:3 down\n");
   EXPECT_THAT(result.why(), HasSubstr("EI0009"));

@@ -34,8 +34,7 @@ TEST(JudgeTest, AnswersForEveryRuleInCatalogueOrder) {
 
 TEST(JudgeTest, TellsTheSameWhateverOrderHostsComeIn) {
   TestCluster cluster("atlas-training", "", 4);
-  cluster.device(3, 2).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(1, 2).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.Set(3, 2, "link {value: DOWN}").Set(1, 2, "link {value: DOWN}");
   cluster.SetAddress(2, 2, "192.168.99.1", "255.255.255.0");
   const Report in_order = cluster.MakeReport();
   std::swap(cluster.facts[0], cluster.facts[3]);
@@ -331,8 +330,7 @@ TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
     cluster.Set(1, i, "recovery {value: FAIL}");
   }
   EXPECT_EQ(cluster.StateOf("hccn-conf"), FAIL);
-  cluster.spec.set_roce_unused(true);
-  EXPECT_EQ(cluster.StateOf("hccn-conf"), PASS);
+  EXPECT_EQ(cluster.SetSpec("roce_unused: true").StateOf("hccn-conf"), PASS);
   cluster.SetHosts(
       "hccn_conf {missing {reason: ABSENT detail: '/etc/hccn.conf'}}");
   cluster.SetDevices("tls {missing {reason: NOT_QUERIED detail: 'not known'}}");
@@ -343,10 +341,8 @@ TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
                 HasSubstr("/etc/hccn.conf does not exist, and "));
   }
   // A value that the spec demands and that was not read is still unknown.
-  cluster.spec.set_tls(true);
-  EXPECT_EQ(cluster.StateOf("tls-uniform"), UNKNOWN);
-  cluster.spec.set_roce_unused(false);
-  EXPECT_EQ(cluster.StateOf("hccn-conf"), FAIL);
+  EXPECT_EQ(cluster.SetSpec("tls: true").StateOf("tls-uniform"), UNKNOWN);
+  EXPECT_EQ(cluster.SetSpec("roce_unused: false").StateOf("hccn-conf"), FAIL);
 }
 
 Report NamespaceReport(const TestCluster& cluster) {
