@@ -60,8 +60,7 @@ std::string Drifts(const std::vector<EndedApply>& applies,
 }
 
 HostFacts LowSomaxconn() {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   return facts;
 }
 
@@ -120,8 +119,7 @@ TEST(FindAppliedDriftTest, LeavesOutWhatWasTakenBackOrNeverHeld) {
 TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
   const EndedApply first = Somaxconn("aa", "65535");
   EndedApply second = Somaxconn("bb", "1024");
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 4096}}");
   EXPECT_EQ(Drifts({first, second}, facts), "");
   // Once rolled back, it decides nothing.
   second.end.set_outcome(ApplyResult::ROLLED_BACK);

@@ -269,8 +269,7 @@ TEST(PlanDeviceStepsTest, BlocksARefusedAddressAndAGatewayOutsideTheSubnet) {
 }
 
 TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_lossless()->set_roce_port(4791);
+  ClusterSpec spec = GoodSpec("lossless {roce_port: 4791}");
   HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 0)->mutable_roce_port()->set_value("multi_qp");
   const HostPlan mode = DeviceStepsOf(spec, facts);
@@ -344,8 +343,7 @@ TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
 
 // The devices have no address, and a live detect address that is not stored.
 TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
-  ClusterSpec spec = GoodSpec();
-  spec.set_roce_unused(true);
+  ClusterSpec spec = GoodSpec("roce_unused: true");
   for (ServerSpec& server : *spec.mutable_servers()) {
     for (DeviceSpec& device : *server.mutable_devices()) {
       const uint32_t id = device.id();
@@ -404,8 +402,7 @@ TEST(PlanTlsStepsTest, SetsNothingOnADeviceWithoutACertificate) {
   tls->set_no_certificate(true);
   SetConf(&facts, "tls_enable_0", "");
   EXPECT_TRUE(DeviceStepsOf(GoodSpec(), facts).steps().empty());
-  ClusterSpec on = GoodSpec();
-  on.set_tls(true);
+  ClusterSpec on = GoodSpec("tls: true");
   const HostPlan plan = DeviceStepsOf(on, facts);
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).devices(0), 0u);

@@ -92,8 +92,7 @@ TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
 }
 
 ClusterSpec TrainingSpec(const std::string& mode) {
-  ClusterSpec spec = GoodSpec();
-  spec.set_product("atlas-training");
+  ClusterSpec spec = GoodSpec("product: 'atlas-training'");
   spec.set_mode(mode);
   return spec;
 }

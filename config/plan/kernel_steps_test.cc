@@ -76,8 +76,7 @@ TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
       facts.mutable_environment()->mutable_value()->add_variables();
   base->set_name("HCCL_IF_BASE_PORT");
   base->set_value("53000");
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_hccl()->set_base_port_auto(true);
+  ClusterSpec spec = GoodSpec("hccl {base_port_auto: true}");
   spec.mutable_kernel()->set_persistent(false);
   EXPECT_EQ(StepTexts(Plan(spec, facts)),
             StepTexts({RunningStep(kReservedPortsKey, "60000-60015",
@@ -123,8 +122,7 @@ TEST(PlanSysctlStepsTest, NamesTheLaterFileThatWouldWin) {
 }
 
 TEST(PlanSysctlStepsTest, LeavesTheNextBootAloneUnlessItIsToBePersistent) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_persistent(false);
+  ClusterSpec spec = GoodSpec("kernel {persistent: false}");
   HostFacts facts = GoodFacts("node-01");
   SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(), "", "");
   EXPECT_TRUE(Plan(spec, facts).steps().empty());

@@ -47,7 +47,7 @@ void AddGoodDevice(int server, uint32_t id, HostFacts* facts) {
 
 }  // namespace
 
-ClusterSpec GoodSpec() {
+ClusterSpec GoodSpec(absl::string_view more) {
   ClusterSpec spec;
   Patch(R"(version: 1 name: "demo" product: "atlas-a2" digest: "abc"
            hccl { base_port: 60000 port_count: 16 }
@@ -70,10 +70,11 @@ ClusterSpec GoodSpec() {
       device->set_detect_address(kGateway);
     }
   }
+  Patch(more, &spec);
   return spec;
 }
 
-HostFacts GoodFacts(const std::string& host) {
+HostFacts GoodFacts(const std::string& host, absl::string_view more) {
   HostFacts facts;
   facts.set_host(host);
   Patch(
@@ -96,6 +97,7 @@ HostFacts GoodFacts(const std::string& host) {
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "65535");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), kSysctlFile,
             "65535");
+  Patch(more, &facts);
   return facts;
 }
 
