@@ -382,14 +382,8 @@ TEST(ApplyCommandTest,
   }
 }
 
-struct BadCase {
-  const char* name;
-  Arguments arguments;  // Behind the plan's path.
-  std::vector<std::string> messages;
-};
-
 TEST(ApplyMistakeTest, ExitsWithThreeNamesEveryMistakeAndChangesNothing) {
-  const BadCase kBadCases[] = {
+  const Mistake kMistakes[] = {
       {"NoConsent", {}, {Say("msg-yes-missing")}},
       {"Wave",
        {"--yes", "--wave", "0"},
@@ -401,13 +395,13 @@ TEST(ApplyMistakeTest, ExitsWithThreeNamesEveryMistakeAndChangesNothing) {
       {"Everything",
        {"--wave", "x", "--netns", "y", "--timeout", "z", "-o", "xml"},
        {"--wave", "--netns", "--timeout", "--output", "--yes"}}};
-  for (const BadCase& each : kBadCases) {
+  for (const Mistake& each : kMistakes) {
     SCOPED_TRACE(each.name);
     const std::string report_path = TestFile("report.json", "old");
     ProgramWorld world = GoodWorld();
     WatchedController controller(world);
     const ProgramOutput output = RunProgram(
-        With({"apply", PlanPath(), "--report", report_path}, each.arguments),
+        With({"apply", PlanPath(), "--report", report_path}, each.options),
         world);
     EXPECT_EQ(output.status, 3);
     EXPECT_EQ(output.out, "");

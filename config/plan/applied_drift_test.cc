@@ -60,8 +60,7 @@ std::string Drifts(const std::vector<EndedApply>& applies,
 }
 
 HostFacts LowSomaxconn() {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   return facts;
 }
 
@@ -120,8 +119,7 @@ TEST(FindAppliedDriftTest, LeavesOutWhatWasTakenBackOrNeverHeld) {
 TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
   const EndedApply first = Somaxconn("aa", "65535");
   EndedApply second = Somaxconn("bb", "1024");
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 4096}}");
   EXPECT_EQ(Drifts({first, second}, facts), "");
   // Once rolled back, it decides nothing.
   second.end.set_outcome(ApplyResult::ROLLED_BACK);
@@ -251,11 +249,7 @@ TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
   const PlanStep address =
       AddressStep(0, "none", "10.9.0.1/255.255.255.0", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
-  Ipv4Setting* live =
-      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
-          0);
-  live->set_address("10.9.0.1");
-  SetConf(&facts, "address_0", "10.9.0.1");
+  MoveAddress(&facts, "10.9.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("");
   SetConf(&facts, "gateway_0", "");
   const EndedApply gateways = Applied(

@@ -148,8 +148,7 @@ TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   const PlanStep disable = StopStep(UFW);
   const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
   const PlanStep open = OpenStep(UFW, port);
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_ufw()->mutable_active()->set_value(true);
+  HostFacts facts = GoodFacts("node-01", "ufw {active {value: true}}");
   facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
   facts.mutable_ufw()->mutable_allowed()->mutable_value();
   EXPECT_EQ(WhyNotSo(disable, facts), "ufw: active = yes, not no");
@@ -243,8 +242,7 @@ TEST(JudgeStepTest, TakesAFirewallThatWasRemovedAsStopped) {
 TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
   const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
   const PlanStep open = OpenStep(FIREWALLD, port);
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_firewalld()->mutable_installed()->set_value(true);
+  HostFacts facts = GoodFacts("node-01", "firewalld {installed {value: true}}");
   facts.mutable_firewalld()->mutable_active()->set_value(true);
   MakeMissing(facts.mutable_firewalld()->mutable_allowed(),
               Missing::TOOL_FAILED, "");
@@ -352,8 +350,7 @@ std::vector<std::string> Steps(const DriftRepair& repair) {
 }
 
 TEST(PlanDriftRepairTest, KeepsOnlyTheStepOfWhatDrifted) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(128);
   const HostPlan planned = Planned(facts);
   ASSERT_EQ(planned.steps_size(), 2);
@@ -367,8 +364,7 @@ TEST(PlanDriftRepairTest, KeepsOnlyTheStepOfWhatDrifted) {
 }
 
 TEST(PlanDriftRepairTest, DoesNothingAboutKindsThatAreNotEnforced) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   const auto drifts = OneDrift(RunningStep(kSomaxconnKey, "none", "65535"));
   const DriftRepair repair =
       PlanDriftRepair(Planned(facts), drifts, {"firewall"});
@@ -382,10 +378,8 @@ TEST(PlanDriftRepairTest, DoesNothingAboutKindsThatAreNotEnforced) {
 }
 
 TEST(PlanDriftRepairTest, LeavesWhatTheSpecWantsOtherwiseNow) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_somaxconn(32768);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
+  ClusterSpec spec = GoodSpec("kernel {somaxconn: 32768}");
   const DriftRepair repair = PlanDriftRepair(
       Planned(facts, spec),
       OneDrift(RunningStep(kSomaxconnKey, "none", "65535")), {"sysctl"});
@@ -395,8 +389,7 @@ TEST(PlanDriftRepairTest, LeavesWhatTheSpecWantsOtherwiseNow) {
 }
 
 TEST(PlanDriftRepairTest, SaysWhyThePlanBlocksIt) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   DeviceOf(&facts, 1)->mutable_gateway()->set_value("10.0.0.9");
   facts.mutable_allows()->set_file("/etc/clusterd/agent.yaml");
   facts.mutable_allows()->add_kinds("observe");
@@ -430,8 +423,7 @@ TEST(PlanDriftRepairTest, KeepsPortsThatOthersReservedMeanwhile) {
       Steps(PlanDriftRepair(Planned(facts), drifts, {"sysctl"})),
       StepTexts({RunningStep(kReservedPortsKey, "8080", "8080,60000-60015")}));
   // The spec has become larger: that is for a person to apply.
-  ClusterSpec larger = GoodSpec();
-  larger.mutable_hccl()->set_port_count(32);
+  ClusterSpec larger = GoodSpec("hccl {port_count: 32}");
   EXPECT_THAT(
       Steps(PlanDriftRepair(Planned(facts, larger), drifts, {"sysctl"})),
       IsEmpty());
@@ -452,11 +444,7 @@ TEST(PlanDriftRepairTest, TakesOneSettingOutOfAFile) {
 // Device 0 has another address, in a subnet without its gateway.
 HostFacts MovedAddress() {
   HostFacts facts = GoodFacts("node-01");
-  Ipv4Setting* live =
-      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
-          0);
-  live->set_address("10.9.0.1");
-  SetConf(&facts, "address_0", "10.9.0.1");
+  MoveAddress(&facts, "10.9.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.9.0.254");
   SetConf(&facts, "gateway_0", "10.9.0.254");
   return facts;

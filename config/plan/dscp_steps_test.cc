@@ -23,9 +23,7 @@ HostPlan PlanOfMap(const std::string& wanted, const std::string& live,
   HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 0)->mutable_dscp_to_tc()->set_value(live);
   SetConf(&facts, "dscp_tc_0", stored);
-  HostPlanBuilder builder(facts);
-  PlanDeviceSteps(spec, spec.servers(0), &builder);
-  return builder.Finish();
+  return DeviceStepsOf(spec, facts);
 }
 
 TEST(PlanDscpTest, PlansNothingWhereDeviceAndFileHaveTheMap) {

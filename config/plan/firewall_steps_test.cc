@@ -79,8 +79,7 @@ std::vector<std::string> Opens(FirewallProgram program,
 }
 
 ClusterSpec OpenPorts() {
-  ClusterSpec spec = GoodSpec();
-  spec.set_firewall(FIREWALL_OPEN_PORTS);
+  ClusterSpec spec = GoodSpec("firewall: FIREWALL_OPEN_PORTS");
   return spec;
 }
 
@@ -110,8 +109,7 @@ TEST(PlanFirewallStepsTest, LeavesAloneWhatIsStoppedAbsentOrToBeIgnored) {
   *facts.mutable_ufw() = InstalledFirewall(false, false);
   EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
   *facts.mutable_ufw() = InstalledFirewall(true, true);
-  ClusterSpec ignore = GoodSpec();
-  ignore.set_firewall(FIREWALL_IGNORE);
+  ClusterSpec ignore = GoodSpec("firewall: FIREWALL_IGNORE");
   EXPECT_TRUE(Plan(ignore, facts).steps().empty());
 }
 

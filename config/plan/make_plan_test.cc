@@ -52,8 +52,7 @@ TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
 
 // A user may read translated messages; the texts are English.
 TEST(MakePlanTest, SaysTheSameInTextsAndInWords) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   SetConf(&facts, "gateway_0", "10.0.0.9");
   MakeMissing(DeviceOf(&facts, 1)->mutable_gateway(), Missing::TIMED_OUT, "");
   const ClusterPlan plan = MakePlan(GoodSpec(), {&facts});
@@ -144,8 +143,7 @@ HostPlan PlanContainer(const HostFacts& facts) {
 }
 
 TEST(MakePlanInNamespaceTest, SetsRunningParametersAndNothingElse) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_persistent(true);
+  ClusterSpec spec = GoodSpec("kernel {persistent: true}");
   const HostFacts facts = ContainerFacts("node-01");
   const HostPlan plan = MakePlan(spec, {&facts}, TrainContainer()).hosts(0);
   ASSERT_EQ(plan.steps_size(), 3);
@@ -226,8 +224,7 @@ TEST(MakePlanInNamespaceTest, BlocksAHostWithoutThatContainer) {
 }
 
 TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   facts.mutable_kernel()->mutable_proc_sys_writable()->set_value(false);
   const HostPlan plan = MakePlan(GoodSpec(), {&facts}).hosts(0);
   EXPECT_TRUE(plan.steps().empty());
@@ -353,8 +350,7 @@ TEST_F(AllowedStepsTest, NamesTheMistakeOrThatThereIsNoFile) {
 }
 
 ClusterPlan Plan() {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   return MakePlan(GoodSpec(), {&facts});
 }
 
@@ -384,8 +380,7 @@ TEST(PlanDigestTest, ChangesWithEveryEdit) {
               InvalidWords("msg-plan-digest-differs", Plan().digest()));
   }
   // The steps of this spec are the same.
-  ClusterSpec other = GoodSpec();
-  other.mutable_deadlines()->set_run_ms(1);
+  ClusterSpec other = GoodSpec("deadlines {run_ms: 1}");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_NE(MakePlan(other, {&facts}).digest(),
             MakePlan(GoodSpec(), {&facts}).digest());
@@ -567,8 +562,7 @@ TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
 }
 
 TEST(MakePlanTest, NarrowedSaysToWhatAndLeavesNothingFailing) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(1);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 1}}");
   DeviceOf(&facts, 0)->mutable_detect_address()->set_value("0.0.0.0");
   ClusterPlan plan = MakePlan(GoodSpec(), {&facts}, {}, kOfSysctl);
   ASSERT_EQ(plan.hosts(0).steps_size(), 1);

@@ -125,9 +125,8 @@ TEST(FindMovedFactsTest, NamesTheFactWithBothValues) {
 }
 
 TEST(FindMovedFactsTest, AFactThatIsUnknownNowHasMovedEvenIfItWasBefore) {
-  HostFacts facts = GoodFacts("node-01");
-  MakeMissing(facts.mutable_kernel()->mutable_somaxconn(), Missing::TIMED_OUT,
-              "");
+  HostFacts facts =
+      GoodFacts("node-01", "kernel {somaxconn {missing {reason: TIMED_OUT}}}");
   const FactKey somaxconn = KernelFact(kSomaxconnKey, SETTING_RUNNING);
   EXPECT_EQ(FindMovedFacts(PlanOn(somaxconn, NumberValue(65535)), facts).size(),
             1u);

@@ -60,28 +60,23 @@ TEST(SettingOfTest, WantsATargetThatHasTheSetting) {
   EXPECT_EQ(SettingOf(PlanStep()), nullptr);
 }
 
-std::string GoalText(const PlanStep& step) { return FactKeyText(GoalOf(step)); }
-
-TEST(GoalOfTest, NamesARewriteAsTheSettingThatItIs) {
+TEST(GoalOfTest, TellsTargetsApartAndNamesARewriteAsItsSetting) {
   const std::string to = "10.0.0.1/255.255.255.0";
-  EXPECT_EQ(GoalText(DeviceStep(3, SETTING_ADDRESS, "none", to)),
-            "device 3: address");
-  EXPECT_EQ(GoalText(RewriteStep(3, SETTING_ADDRESS, "none", to)),
-            "device 3: address");
-  EXPECT_EQ(GoalText(RewriteStep(3, SETTING_TLS, "none", "on")),
-            "device 3: tls");
-}
-
-TEST(GoalOfTest, TellsTargetsApart) {
-  EXPECT_EQ(GoalText(RunningStep(kSomaxconnKey, "1", "2")),
-            "net.core.somaxconn");
-  EXPECT_EQ(GoalText(AtBootStep(kSomaxconnKey, "1", "2")),
-            absl::StrCat(kSomaxconnKey, " at boot"));
-  EXPECT_EQ(GoalText(StopStep(UFW)), "ufw: active");
-  EXPECT_EQ(GoalText(OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))),
-            "ufw: allowed 22-22/tcp from 10.0.0.0/24");
-  EXPECT_EQ(GoalText(FormStep("add the final newline", "")), "hccn.conf: form");
-  EXPECT_EQ(GoalText(PlanStep()), "");
+  const std::pair<PlanStep, std::string> kCases[] = {
+      {DeviceStep(3, SETTING_ADDRESS, "none", to), "device 3: address"},
+      {RewriteStep(3, SETTING_ADDRESS, "none", to), "device 3: address"},
+      {RewriteStep(3, SETTING_TLS, "none", "on"), "device 3: tls"},
+      {RunningStep(kSomaxconnKey, "1", "2"), "net.core.somaxconn"},
+      {AtBootStep(kSomaxconnKey, "1", "2"),
+       absl::StrCat(kSomaxconnKey, " at boot")},
+      {StopStep(UFW), "ufw: active"},
+      {OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24")),
+       "ufw: allowed 22-22/tcp from 10.0.0.0/24"},
+      {FormStep("add the final newline", ""), "hccn.conf: form"},
+      {PlanStep(), ""}};
+  for (const auto& [step, goal] : kCases) {
+    EXPECT_EQ(FactKeyText(GoalOf(step)), goal);
+  }
 }
 
 TEST(ConfLinesOfTest, GivesEachPartOfAValueToItsKey) {
