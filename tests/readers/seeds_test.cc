@@ -10,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
-#include "tests/readers/hccn_ping.h"
 #include "tests/readers/read_answer.h"
 #include "tests/readers/read_unasked.h"
 #include "tests/readers/recorded_runs.h"
@@ -19,13 +18,12 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Contains, ::testing::SizeIs;
+using ::testing::Contains;
 
 constexpr char kFromRecords[] = "tests/readers/capture_seeds";
 // The corpus of mutation_fuzz_test.
-constexpr std::array<const char*, 4> kFolders = {
-    kFromRecords, "tests/readers/seeds", "tests/testdata/host/hccn_query",
-    "tests/testdata/host/ping"};
+constexpr std::array<const char*, 3> kFolders = {
+    kFromRecords, "tests/readers/seeds", "tests/testdata/host/hccn_query"};
 constexpr uint32_t kDevices = 16;
 
 std::set<std::string> ReadFolder(const std::string& folder) {
@@ -98,15 +96,6 @@ TEST(SeedsTest, EveryOtherQueryHasAnAnswerThatItReads) {
     }
     EXPECT_TRUE(read) << query;
   }
-}
-
-TEST(SeedsTest, BothPingsHaveAnAnswerThatIsRead) {
-  std::set<bool> read;
-  for (const std::string& seed : ReadSeeds()) {
-    const auto ping = ParseHccnPing(seed);
-    if (ping.ok()) read.insert(ping->hccs);
-  }
-  EXPECT_THAT(read, SizeIs(2));
 }
 
 }  // namespace

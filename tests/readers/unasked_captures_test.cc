@@ -32,7 +32,7 @@ bool IsUnread(absl::string_view query) {
       [&](const UnreadQuery& unread) { return unread.query == query; });
 }
 
-// ping_test.cc reads them: their answer is not a value of a setting.
+// Nothing here sends pings from a device; only the simulated tool answers them.
 constexpr std::array<absl::string_view, 2> kPings = {"-ping", "-hccs_ping"};
 
 // -s sets, -a adds, -d deletes, -c clears, and recovery sets the values of
