@@ -133,6 +133,22 @@ TEST(ParseNpuSmiMemoryTest, ReadsTablesOfEveryWidth) {
       ParseNpuSmiMemory(Golden("info_a2_container.txt")).value();
   EXPECT_EQ(container.at(Key(0, 0)).used_mb(), 59784u);
   EXPECT_THAT(container.at(Key(0, 0)).pids(), ElementsAre(6277));
+  const auto busy = ParseNpuSmiMemory(Golden("info_a2_busy.txt")).value();
+  EXPECT_EQ(busy.at(Key(1, 0)).used_mb(), 30710u);
+  EXPECT_THAT(busy.at(Key(1, 0)).pids(), ElementsAre(139667));
+  const auto idle = ParseNpuSmiMemory(Golden("info_a2_idle.txt")).value();
+  EXPECT_EQ(idle.at(Key(7, 0)).total_mb(), 32768u);
+  EXPECT_THAT(idle.at(Key(7, 0)).pids(), IsEmpty());
+}
+
+// A name may hold anything, also bars.
+TEST(ParseNpuSmiMemoryTest, FindsTheProcessWhateverItsName) {
+  const auto dies = ParseNpuSmiMemory(Golden("info_a3.txt")).value();
+  ASSERT_EQ(dies.size(), 3u);
+  EXPECT_EQ(dies.at({0, 1}).used_mb(), 3189u);
+  size_t processes = 0;
+  for (const auto& [chip, memory] : dies) processes += memory.pids_size();
+  EXPECT_EQ(processes, 1u);
 }
 
 // There is no HBM column, and ids have five digits.
