@@ -100,9 +100,32 @@ for field in one title observed expected why fix short_fix fix_without_command f
 done
 finds 'levels: "fail; warn for a; unknown for b"' "" row.textproto
 
-# A page about the source code: phrases alone.
+# A page about the source code: every rule.
 mkdir "$work/docs"
-finds "${half}${half}two more: is: it: told." "1: \"told\", expected notify, report or print" docs/limits.md
+finds "${half}${half}two more." "1: a sentence of 26 words, expected at most 25" docs/limits.md
+
+# A source: comments, also over lines, and texts of three words; a line may be long.
+finds "int a = 1;  // here or else
+$(printf '// %0101d' 0)
+Say(\"is told\");  // a: b: c: d" "" a.cc
+finds "// One
+// host is
+// told it. The next." '1: "told", expected notify, report or print' a.h
+finds 'f("one", "a host is told");' '1: "told", expected notify, report or print' a.cc
+
+# Replaced phrases, in a line, over lines and over literals.
+count=0
+while read -r phrase; do
+  count=$((count + 1))
+  last=${phrase##* }
+  for text in "$phrase" "${phrase% *}"$'\n'"$last" "\"${phrase% *} \"
+     \"$last\""; do
+    printf '%s\n' "$text" >"$work/a.txt"
+    said=$("$prose" "$work/a.txt") && fail "passes \"$text\""
+    grep -qF "\"$phrase\" was replaced" <<<"$said" || fail "of \"$text\" said \"$said\""
+  done
+done < <(sed -n "/^replaced='/,/^'/p" "$prose" | grep -v "'")
+[ "$count" -ge 40 ] || fail "$count replaced phrases, expected at least 40"
 
 status=0
 "$prose" "$work/none.md" >"$work/out" 2>&1 || status=$?

@@ -29,7 +29,7 @@ class HistoryCommand final : public Request {
     AddOption(app, "--since", "TIME|DURATION", since_text_);
     AddOption(app, "--who", "NAME", *request_.mutable_who());
     AddOption(app, "--limit", "N", limit_text_);
-    AddOutput(app, "ctl-not-of-many-runs");
+    AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
 

@@ -154,7 +154,7 @@ TEST(HistoryCommandTest, NamesEveryMistake) {
                    Err(HasSubstr("--kind: \"x\"")),
                    Err(Tells("msg-count-out-of-range", "--limit", "0")),
                    Err(HasSubstr("--timeout: \"y\"")),
-                   Err(Tells("ctl-not-of-many-runs"))));
+                   Err(Tells("ctl-not-of-a-list"))));
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ class ClusterRequest : public Request {
 
   HostSelection hosts_;
   GetSpecResponse spec_;
-  std::vector<std::string> named_;  // Of the request; empty: all.
+  std::vector<std::string> named_;  // The request names these; empty: all.
   std::vector<std::string> asked_;  // The same, but all named.
   CheckProgress progress_;          // At the run's last event.
 

@@ -25,7 +25,7 @@ namespace {
 constexpr int kKeyColumns = 7;
 constexpr int kEndColumns = 60;       // Folded names of one group.
 constexpr size_t kMaxEndGroups = 40;  // Keeps the worst.
-constexpr size_t kMaxDetails = 8;     // Of one group, e.g. residues.
+constexpr size_t kMaxDetails = 8;     // Lines of one group, e.g. residues.
 constexpr uint32_t kSchemaVersion = 1;
 
 // "2 steps", "2 steps, 1 already in place"; empty if there are none.

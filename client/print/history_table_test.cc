@@ -3,6 +3,8 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/number_text.h"
+#include "config/words/words.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 
@@ -18,7 +20,7 @@ HistoryEntry Entry(HistoryKind kind, const std::string& outcome) {
   entry.set_actor("ann");
   entry.set_started_at_ms(kNewYear2025Ms);
   entry.set_outcome(outcome);
-  entry.set_summary("12 hosts");
+  entry.set_summary(Count(12, "host"));
   return entry;
 }
 
@@ -43,7 +45,7 @@ ListHistoryResponse Sample() {
   check.set_schedule("links");
   check.set_previous_id("9c41d2e3f4051627");
   *history.add_entries() = check;
-  history.mutable_entries(2)->set_changes("2 worse, 1 resolved");
+  history.mutable_entries(2)->set_changes(Say("history-turn-worse", 2));
   *history.add_entries() = check;
   return history;
 }

@@ -26,8 +26,7 @@ ClusterNow Sample() {
       hosts_in_maintenance: 2 hosts_unexpected: 3 away: "node07" away: "node08"
       running: "apply 0123456789abcdef of ann"
       pending {run_id: "0123456789abcdef"
-               confirmation {state: PENDING waits_for: "a person"
-                             deadline_ms: 1735690200000}}
+               confirmation {state: PENDING deadline_ms: 1735690200000}}
       schedules {
         name: "nightly" next_at_ms: 1735689960000 more_wrong: 2
         newest {run_id: "bbbb" started_at_ms: 1735689660000 verdict: FAIL
@@ -39,6 +38,9 @@ ClusterNow Sample() {
                  changes {rule: "link" before: PASS after: FAIL
                           observed: "link is DOWN"
                           subjects {host: "node07"}}}})");
+  // clusterctl puts these words into its language.
+  now.mutable_pending(0)->mutable_confirmation()->set_waits_for(
+      Say("hub-waits-person"));
   now.set_at_ms(kNow);
   return now;
 }

@@ -67,10 +67,10 @@
         body.dataset[words].replace('{}', () => safe(value));
 
     // ---- Pages of hosts ----
-    // A finding has its row in the block of its rule. What follows from another
-    // rule has none: the JSON says in English what was found.
-    const rowOf =
-        new Map(all('tr.finding').map((row) => [row.dataset.at, row]));
+    // A finding has its row in the block of its rule, or in a hidden table if it
+    // follows from another rule and the language is not that of the JSON.
+    const rowOf = new Map(all('tr.finding, tr.follows').map(
+        (row) => [row.dataset.at, row]));
     const rowFromJson = (finding) => {
       const row = make('tr');
       const observed = make('td', finding.observed);

@@ -170,11 +170,25 @@ bool IsOdd(const SwitchPorts& leaf, const SwitchPorts::Ports& ports) {
          });
 }
 
+std::string SwitchName(const SwitchPorts& leaf) {
+  if (leaf.more_switches() > 0) {
+    return Say("html-more-switches", leaf.more_switches());
+  }
+  return leaf.name().empty() ? Say("html-no-switch") : leaf.name();
+}
+
+std::string SeenText(const ValueGroups::Group& group) {
+  if (group.unknown()) return Say("hosts-value-unknown");
+  if (group.other_values() > 0) {
+    return Say("html-other-values", group.other_values());
+  }
+  return ValueText(Term(group.value()));
+}
+
 void AddSwitch(const SwitchPorts& leaf, const std::set<uint32_t>& devices,
                PageDictionary* rails) {
   PageDictionary* const row = rails->AddSectionDictionary("SWITCH");
-  SetText("NAME", leaf.name().empty() ? Say("html-no-switch") : leaf.name(),
-          row);
+  SetText("NAME", SwitchName(leaf), row);
   for (const uint32_t device : devices) {
     PageDictionary* const port = row->AddSectionDictionary("PORT");
     const auto* const ports =
@@ -321,8 +335,8 @@ void AddValues(const Report& report, PageDictionary* page) {
       PageDictionary* const row = values->AddSectionDictionary("VALUE");
       const bool is_last = &group == &*fact.groups().rbegin();
       SetText("CLASS", is_last ? "usual" : "rare", row);
-      SetText("NAME", fact.name(), row);
-      SetText("TEXT", group.value(), row);
+      SetText("NAME", ValueText(Term(fact.name())), row);
+      SetText("TEXT", SeenText(group), row);
       row->SetIntValue("HOSTS", group.host_count());
       SetText(
           "DEVICES",

@@ -24,6 +24,7 @@
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/terminal.h"
 #include "config/words/words.h"
 #include "ctemplate/template.h"
 
@@ -67,6 +68,10 @@ constexpr size_t kLinesOfHost = 40;
 // Bytes of texts in all pages of hosts together. If every host has many, the
 // pages name rules, and the texts stand with the findings and in the JSON.
 constexpr size_t kHostTextBytes = size_t{1} << 20;
+// Unknown findings that follow from others, which the script shows on pages of
+// hosts;
+// it shows further ones in English.
+constexpr size_t kMaxTranslatedRows = 1000;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;
 
@@ -135,11 +140,19 @@ void AddFindings(const PageFindings& findings, PageDictionary* page) {
   }
   if (overview.causes.empty()) return;
   PageDictionary* const follows = page->AddSectionDictionary("FOLLOWS");
+  size_t rows = 0;
   for (const auto& [cause, group] : overview.causes) {
     PageDictionary* const row = follows->AddSectionDictionary("FOLLOW");
     SetText("LETTER", StateLetter(group.state), row);
     SetText("TEXT", CauseText(cause, group, 40, 400), row);
     SetText("RULES", absl::StrJoin(group.rules, ", "), row);
+    // The JSON of the page has them in English.
+    if (CurrentLanguage() == Language::kEnglish) continue;
+    for (const Finding* finding : group.findings) {
+      if (++rows > kMaxTranslatedRows) break;
+      AddFinding({finding->rule(), finding->state(), finding->why(), ""},
+                 *finding, findings, follows);
+    }
   }
 }
 

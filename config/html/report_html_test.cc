@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/report/finding_overview.h"
 #include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/version.h"
@@ -205,6 +206,9 @@ TEST(ReportHtmlTest, ADeviceOnAnothersSwitchJumpsOutOfTheRails) {
   // Values have the rarest first.
   EXPECT_THAT(page.Rows("values"), Contains(HasSubstr("driver24.1.rc21")));
   EXPECT_THAT(page.Rows("values"), Contains(HasSubstr("MTU102418")));
+  const PageTree chinese(Html(LargeBrokenReport(72)), "zh-CN");
+  EXPECT_THAT(chinese.Texts("//section[@id='zh-values']//tr"),
+              Contains(HasSubstr("驱动24.1.rc21")));
 }
 
 TEST(ReportHtmlTest, ListsTheChangesSinceAnEarlierCheck) {
@@ -324,6 +328,29 @@ TEST(ReportHtmlTest, SaysTheSameInChinese) {
     EXPECT_EQ(page.Texts(path).size(),
               PageTree(Html(report)).Texts(path).size())
         << path;
+  }
+}
+
+// The script shows them on the pages of hosts, and has the JSON only in
+// English.
+TEST(ReportHtmlTest, HasChineseRowsForUnknownFindingsThatFollowFromOthers) {
+  Report report = SmallBrokenReport();
+  for (RuleResult& rule : *report.mutable_rules()) {
+    for (Finding& finding : *rule.mutable_findings()) {
+      if (!finding.caused_by().empty()) finding.set_state(UNKNOWN);
+    }
+  }
+  constexpr char kFound[] = "//tr[@class='follows']/td[2]";
+  EXPECT_THAT(PageTree(Html(report)).Texts(kFound), IsEmpty());
+  const PageTree page(Html(report), "zh-CN");
+  const InLanguage chinese(Language::kChinese);
+  const Report rendered = Rendered(report);
+  const auto causes = ArrangeFindings(rendered, /*whole=*/true).causes;
+  ASSERT_THAT(causes, Not(IsEmpty()));
+  for (const auto& [cause, group] : causes) {
+    for (const Finding* finding : group.findings) {
+      EXPECT_THAT(page.Texts(kFound), Contains(HasSubstr(finding->observed())));
+    }
   }
 }
 

@@ -48,7 +48,7 @@ absl::StatusOr<CertificateKey> ReadCertificateKey(absl::string_view pem);
 struct ListAge {
   std::string number;  // cRLNumber: hex digits, none leading; empty: none.
   absl::Time begins;   // lastUpdate.
-  size_t entries = 0;  // Tells lists of one second apart: they only grow.
+  size_t entries = 0;  // Orders lists of one second: they only grow.
 };
 bool IsOlder(const ListAge& list, const ListAge& than);
 // Keyed by the name of the CA in DER and the SHA-256 of its public key.

@@ -323,7 +323,7 @@ class Maker {
   }
 
   // Scripts use the device of their local rank. If the job's devices are not
-  // the first ones, ASCEND_RT_VISIBLE_DEVICES tells CANN their ids (CANN's
+  // the first ones, ASCEND_RT_VISIBLE_DEVICES gives CANN their ids (CANN's
   // environment variable reference: ids ascending, index 0 is the first).
   void AddVisibleDevices(const ServerSpec& server,
                          std::vector<LaunchVariable>& variables) {

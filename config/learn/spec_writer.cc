@@ -549,7 +549,7 @@ class Writer {
   std::vector<PlacedServer> placed_;  // As hosts_.
   size_t known_ = 0;                  // Addresses.
   std::string body_;
-  ClusterSpec spec_;                       // Of the body.
+  ClusterSpec spec_;                       // The body's.
   bool is_tied_ = false;                   // A value has no majority.
   std::string refused_;                    // By a product rule; or empty.
   std::string examples_;                   // DeviceComments of the file.

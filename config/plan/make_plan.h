@@ -108,8 +108,9 @@ absl::Status VerifyPlan(const ClusterPlan& plan);
 // A host's report names every step, and a controller rejects a longer list.
 inline constexpr int kMaxPlanSteps = 8192;
 
-// Rejects every value that config/plan itself could not have planned, whoever
-// sent it. InvalidArgument, naming the step and quoting the value, for
+// Rejects every value that config/plan itself could not have planned,
+// regardless of the sender. InvalidArgument, naming the step and quoting the
+// value, for
 //   a step of an unknown setting, of another kind than its setting's, or out of
 //   number; steps that rest on no fact; over kMaxPlanSteps or 65536 facts
 //   an address, netmask, port, source (wider than /16: plans open ports for

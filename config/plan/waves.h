@@ -42,7 +42,7 @@ class Waves {
 };
 
 struct Canary {
-  size_t size = 0;              // Of the first wave; 0: none.
+  size_t size = 0;              // Hosts of the first wave; 0: none.
   std::set<std::string> hosts;  // They go first.
   FindingValue why;  // Names hosts, reasons and missing kinds, for people.
 };

@@ -97,6 +97,7 @@ FindingOverview ArrangeFindings(const Report& report, bool whole) {
         CauseGroup& group = causes[{root, finding.has_waiver()}];
         group.state = WorseState(group.state, state);
         group.subjects.MergeFrom(finding.subjects());
+        group.findings.push_back(&finding);
         if (group.rules.empty() || group.rules.back() != rule.rule()) {
           group.rules.push_back(rule.rule());
         }

@@ -86,6 +86,7 @@ struct CauseGroup {
   State state = WARN;
   std::vector<std::string> rules;
   Subjects subjects;
+  std::vector<const Finding*> findings = {};
 };
 
 struct FindingOverview {

@@ -61,7 +61,7 @@ void Break(TestCluster& cluster, int number) {
             device.mutable_optical()->mutable_value()->add_alarms();
         alarm->set_name("Rx power");
         alarm->set_value("0.01 mW");
-        alarm->set_limits("0.1 to 3.5 mW");
+        alarm->set_limits("0.1 ~ 3.5 mW");
       },
       [&] { facts.mutable_versions()->mutable_driver()->set_value("23.0.0"); },
       [&] {

@@ -20,7 +20,7 @@ struct Repair {
   Subjects subjects;               // Only the causes'.
   std::vector<std::string> rules;  // The cause's first.
   std::string how;                 // In words, or commands in backquotes.
-  std::string command;             // Of a single cause.
+  std::string command;             // For a single cause.
   size_t causes = 1;
 };
 

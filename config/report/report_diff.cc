@@ -178,8 +178,9 @@ class RuleChanges {
     const Finding& reported = IsWrong(after) ? *after.finding : *before.finding;
     absl::string_view fix;
     if (IsWrong(after)) fix = after.finding->fix();
-    const auto [known, is_new] = by_text_.try_emplace(
-        {before.state, after.state, reported.observed(), fix}, changes_.size());
+    const auto [known, is_new] = by_identity_.try_emplace(
+        {before.state, after.state, IdentityOf(reported, IsWrong(after))},
+        changes_.size());
     if (is_new) {
       ReportDiff::Change& change = *changes_.Add();
       change.set_rule(rule_);
@@ -193,15 +194,29 @@ class RuleChanges {
   }
 
  private:
-  // Only adds what its texts are made from.
-  static void AddFinding(const Finding& reported, ReportDiff::Change* change) {
-    if (reported.finding().empty()) return;
-    Finding& named = *change->mutable_finding();
-    named.set_rule(reported.rule());
+  // The values that the texts of a named finding are made from.
+  static Finding ValuesOf(const Finding& reported) {
+    Finding named;
+    if (reported.finding().empty()) return named;
     named.set_finding(reported.finding());
     *named.mutable_values() = reported.values();
     if (reported.has_expects()) *named.mutable_expects() = reported.expects();
     if (reported.has_waiver()) *named.mutable_waiver() = reported.waiver();
+    return named;
+  }
+  // Folds the same in every language: by texts only if there are no values.
+  static std::string IdentityOf(const Finding& reported, bool with_fix) {
+    Finding same = ValuesOf(reported);
+    if (with_fix) same.set_command(reported.command());
+    if (same.finding().empty()) same.set_observed(reported.observed());
+    if (same.finding().empty() && with_fix) same.set_fix(reported.fix());
+    return same.SerializeAsString();
+  }
+  static void AddFinding(const Finding& reported, ReportDiff::Change* change) {
+    if (reported.finding().empty()) return;
+    Finding& named = *change->mutable_finding();
+    named = ValuesOf(reported);
+    named.set_rule(reported.rule());
     if (reported.subjects().empty()) return;
     *named.add_subjects()->mutable_devices() = reported.subjects(0).devices();
   }
@@ -215,12 +230,11 @@ class RuleChanges {
     subjects->rbegin()->add_devices(static_cast<uint32_t>(place.second));
   }
 
-  // Both reports outlive it.
-  using Key = std::tuple<State, State, absl::string_view, absl::string_view>;
+  using Key = std::tuple<State, State, std::string>;
 
   const std::string& rule_;
   google::protobuf::RepeatedPtrField<ReportDiff::Change>& changes_;
-  absl::flat_hash_map<Key, int> by_text_;
+  absl::flat_hash_map<Key, int> by_identity_;
 };
 
 bool IsChange(const Seen& before, const Seen& after) {

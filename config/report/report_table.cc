@@ -257,8 +257,8 @@ class ReportPrinter {
     page_.out() << "\n";
     page_.Wrapped(
         absl::StrCat(StateText(group.state, page_.style()), "  "),
-        page_.Safe(absl::StrCat(CauseText(cause, group, groups_, columns_),
-                                ": ", absl::StrJoin(group.rules, ", "))),
+        page_.Safe(JoinParts(": ", {CauseText(cause, group, groups_, columns_),
+                                    absl::StrJoin(group.rules, ", ")})),
         StatePaint(group.state));
   }
 

@@ -136,7 +136,16 @@ void Causes::Note(absl::string_view rule, absl::Span<const Place> places,
   for (const Place& place : places) {
     State& of_place = worst[KeyOf(place)];
     of_place = std::max(of_place, state);
+    State& of_host = worst[KeyOf({place.host_order}) | kAnyDevice];
+    of_host = std::max(of_host, state);
   }
+}
+
+bool Causes::HasAt(absl::string_view rule, const Place& place) const {
+  const Worst& worst = rules_.at(rule);
+  const uint64_t host = KeyOf({place.host_order});
+  if (!place.device.has_value()) return worst.contains(host | kAnyDevice);
+  return worst.contains(host) || worst.contains(KeyOf(place));
 }
 
 bool Causes::HasOneOf(absl::string_view rule, absl::Span<const Place> places,

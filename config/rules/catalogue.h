@@ -159,6 +159,9 @@ class Causes {
   void Note(absl::string_view rule, absl::Span<const Place> places,
             State state);
   bool Has(absl::string_view rule) const { return !rules_.at(rule).empty(); }
+  // True if the rule found something about the place. A finding about a host is
+  // about its devices, too, and the reverse.
+  bool HasAt(absl::string_view rule, const Place& place) const;
 
   // The first rule of "link/detect-address" that found an equally bad thing, or
   // a worse one, about one of the places; empty: none. A device's address does
@@ -168,8 +171,10 @@ class Causes {
                          const Causes* as_planned) const;
 
  private:
-  // Each place's worst; keyed by one number for fast look-ups.
+  // Each place's worst, and each host's with its devices (kAnyDevice); keyed by
+  // one number for fast look-ups.
   using Worst = absl::flat_hash_map<uint64_t, State>;
+  static constexpr uint64_t kAnyDevice = (uint64_t{1} << 33) - 1;
   static uint64_t KeyOf(const Place& place) {
     // A host may claim any 32 bits as the id of a device.
     const uint64_t device =

@@ -57,6 +57,17 @@ TEST(OneCauseOneHeadlineTest, LinkExplainsNoDetectionThatDoesNotRun) {
               ElementsAre("net-health server0:3"));
 }
 
+TEST(OneCauseOneHeadlineTest, ARuleWithoutAFindingThereIsNoCause) {
+  TestCluster cluster;
+  cluster.Mute(0, 3, Missing::TIMED_OUT, "no answer in 10s");
+  EXPECT_EQ(Lines(ResultOf(cluster.MakeReport(), "link")),
+            "UNKNOWN server0:3 [hccn-tool] tool-silent what=link\n");
+  JudgeOptions options;
+  options.selection.add_only("link");
+  EXPECT_EQ(Lines(ResultOf(cluster.MakeReport(options), "link")),
+            "UNKNOWN server0:3 tool-silent what=link\n");
+}
+
 TEST(OneCauseOneHeadlineTest, AWrongNetmaskCarriesItsSubnetFindings) {
   TestCluster cluster("atlas-training", "", 4);
   const std::string address = cluster.spec.servers(0).devices(0).address();

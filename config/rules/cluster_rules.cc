@@ -115,7 +115,7 @@ struct Likes {
 // switches, and no rule says which servers share one; a port of two cables may
 // report either switch. So it judges only a server that shares all switches
 // with others, or all but one, and there the port whose switch no other server
-// reaches with that device. Of two ways to cable, the more common is right.
+// reaches with that device. The more common way to cable is right.
 class RailJudge {
  public:
   explicit RailJudge(RuleReport& report) : report_(report) {}
@@ -341,7 +341,9 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
           cabled_to_switches.push_back(&device);
         }
         if (!*device.neighbour_heard) {
-          report.AddSkipped(device, "no neighbour is heard", "lldp");
+          // Rule lldp skips a device whose link is DOWN.
+          report.AddSkipped(device, "no neighbour is heard",
+                            device.link == LinkFact::DOWN ? "link" : "lldp");
         } else if (device.spec != nullptr &&
                    !device.spec->switch_name().empty()) {
           JudgePlannedSwitch(device, report);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <system_error>
@@ -91,10 +92,15 @@ FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
 // Mistakes in hccn.conf matter only to RoCE ports.
 constexpr absl::string_view kPortFileRule = "hccn-conf";
 
-RuleResult RunRule(const Rule& rule, const ClusterView& view,
-                   const JudgeOptions& options, const JobNetwork& network,
-                   FoundSoFar* found) {
-  RuleReport report(rule, view, found);
+bool Runs(const Rule& rule, const ClusterView& view,
+          const JudgeOptions& options) {
+  return WhySkipped(rule, options).words().empty() &&
+         !(rule.needs_roce && view.spec().roce_unused());
+}
+
+RuleResult FinishRule(const Rule& rule, const ClusterView& view,
+                      const JudgeOptions& options, const JobNetwork& network,
+                      RuleReport&& report) {
   const FindingValue why_skipped = WhySkipped(rule, options);
   if (!why_skipped.words().empty()) {
     RuleResult result = report.Skip(why_skipped);
@@ -104,7 +110,6 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   if (rule.needs_roce && view.spec().roce_unused()) {
     return report.Skip(Worded("roce-unused"));
   }
-  rule.check(view, report);
   RuleResult result = std::move(report).Finish();
   // Reported like other rules about jobs if it has no result without one.
   if (rule.category == "job" && options.job == nullptr &&
@@ -150,15 +155,16 @@ void RunEach(const ClusterView& view, size_t count,
 
 // The findings that rules still have, and a device's address may explain, once
 // every device has the planned address. Not used otherwise.
-Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options,
-                      const JobNetwork& network) {
+Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options) {
   const ClusterView view(live, ClusterView::Addresses::kPlanned);
   FoundSoFar found;
   found.causes_only = true;
   RunEach(view, RuleCatalogue().size(), [&](size_t i) {
     const Rule& rule = RuleCatalogue()[i];
     if (!IsExplained(rule, kPlannedAddressRule)) return;
-    RunRule(rule, view, options, network, &found);
+    if (!Runs(rule, view, options)) return;
+    RuleReport report(rule, view, &found);
+    rule.check(view, report);
   });
   return std::move(found.as_is);
 }
@@ -178,24 +184,34 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
   return *rules;
 }
 
-// Results are in catalogue order. Rules that explain others run first.
+// Results are in catalogue order. Rules that explain others run first. A report
+// is finished once every rule has run: a finding keeps the cause that its row
+// names only if that rule found something there.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
   const JobNetwork network =
       options.job == nullptr ? JobNetwork() : NetworkOfJob(view);
   FoundSoFar found;
+  std::deque<RuleReport> reports;
+  for (const Rule& rule : RuleCatalogue()) {
+    reports.emplace_back(rule, view, &found);
+    report->add_rules();
+  }
   bool is_first = true;
-  for (size_t i = 0; i < RuleCatalogue().size(); ++i) report->add_rules();
   for (const std::vector<size_t>& rules : RulesByCausesBefore()) {
     RunEach(view, rules.size(), [&](size_t i) {
-      *report->mutable_rules(static_cast<int>(rules[i])) =
-          RunRule(RuleCatalogue()[rules[i]], view, options, network, &found);
+      const Rule& rule = RuleCatalogue()[rules[i]];
+      if (Runs(rule, view, options)) rule.check(view, reports[rules[i]]);
     });
     if (is_first && found.as_is.Has(kPlannedAddressRule)) {
-      found.as_planned = FoundAsPlanned(view, options, network);
+      found.as_planned = FoundAsPlanned(view, options);
     }
     is_first = false;
   }
+  RunEach(view, reports.size(), [&](size_t i) {
+    *report->mutable_rules(static_cast<int>(i)) = FinishRule(
+        RuleCatalogue()[i], view, options, network, std::move(reports[i]));
+  });
 }
 
 bool JudgesHosts(const RuleResult& result) {

@@ -197,11 +197,11 @@ TEST(OpticsTest, FlagAndThresholdAreWarningsInTheToolsWords) {
   cluster.Set(0, 3, R"(optical {value {
       alarms {name: 'Rx Los Flag' value: '0xff'}
       alarms {name: 'Rx Power1' value: '0.1018 mW'
-              limits: '0.1445 to 3.4673 mW'}}})");
+              limits: '0.1445 ~ 3.4673 mW'}}})");
   EXPECT_THAT(cluster.Check("optics"),
               Warns("flag flag=Rx Los Flag, lanes=0xff",
                     "outside what=Rx Power1, value=0.1018 "
-                    "mW, limits=0.1445 to 3.4673 mW"));
+                    "mW, limits=0.1445 ~ 3.4673 mW"));
 }
 
 TEST(OpticsTest, OlderToolIsSkippedAndAMuteModuleIsUnknown) {

@@ -184,20 +184,34 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
   Members& members = group->members;
   if (!absl::c_is_sorted(members)) absl::c_sort(members);
   members.erase(std::unique(members.begin(), members.end()), members.end());
-  if (!view_.HasWaivers() || group->finding.state == SKIPPED) {
+  const std::string& cause = group->finding.caused_by;
+  const std::vector<absl::string_view> explained =
+      absl::StrSplit(group->finding.row->explained_by, '/');
+  // Causes::Explaining has found the others, at one of the places.
+  const bool cause_may_lack = found_ != nullptr && !cause.empty() &&
+                              !absl::c_linear_search(explained, cause);
+  const bool waivable = view_.HasWaivers() && group->finding.state != SKIPPED;
+  if (!cause_may_lack && !waivable) {
     return WriteMembers(std::move(group->finding), members, result);
   }
-  FirstSeen<const Waiver*, Members> parts;
+  // By whether the cause is missing there.
+  FirstSeen<std::pair<bool, const Waiver*>, Members> parts;
   for (const Member& member : members) {
     absl::string_view host;
     if (member.host != nullptr) host = member.host->host();
-    parts[view_.WaiverOf(rule_.name, group->finding.caused_by,
-                         group->finding.state, host, member.device)]
-        .push_back(member);
+    const bool lacks_cause =
+        cause_may_lack && member.host != nullptr &&
+        !found_->as_is.HasAt(cause, {member.order, member.device});
+    const Waiver* const waiver =
+        waivable ? view_.WaiverOf(rule_.name, lacks_cause ? "" : cause,
+                                  group->finding.state, host, member.device)
+                 : nullptr;
+    parts[{lacks_cause, waiver}].push_back(member);
   }
-  for (const auto& [waiver, part] : parts) {
+  for (const auto& [key, part] : parts) {
     NamedFinding finding = group->finding;
-    finding.waiver = waiver;
+    if (key.first) finding.caused_by.clear();
+    finding.waiver = key.second;
     WriteMembers(std::move(finding), part, result);
   }
 }

@@ -200,6 +200,22 @@ TEST_F(RuleReportTest, BlamesTheToolOnceForAHostWithoutIt) {
   EXPECT_EQ(result.findings(0).subjects(0).devices_size(), 8);
 }
 
+TEST_F(RuleReportTest, NamesACauseOnlyWhereItWasFound) {
+  FoundSoFar found;
+  RuleReport report(*FindRule("link"), view_, &found);
+  const HostView& first = host(0);
+  for (int i = 3; i < 5; ++i) {
+    report.Add(first.devices[i], "dead-device", "link");
+  }
+  found.as_is.Note("device-count", {{first.order, first.devices[3].id}}, FAIL);
+  const RuleResult result = std::move(report).Finish();
+  ASSERT_EQ(result.findings_size(), 2);
+  EXPECT_EQ(result.findings(0).caused_by(), "device-count");
+  EXPECT_EQ(result.findings(0).subjects(0).devices(0), 3u);
+  EXPECT_EQ(result.findings(1).caused_by(), "");
+  EXPECT_EQ(result.findings(1).subjects(0).devices(0), 4u);
+}
+
 TEST_F(RuleReportTest, GivesTheReasonWhereTheToolAnswered) {
   Missing missing;
   missing.set_reason(Missing::UNREADABLE);

@@ -472,8 +472,9 @@ FactText DescribeFact(const Message& fact) {
 
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was) {
-  return now.empty() ? Worded("plan-say-lacks", fact, was)
-                     : Worded("plan-say-drifted", fact, now, was);
+  return now.empty()
+             ? Worded("plan-say-lacks", Term(fact), Term(was))
+             : Worded("plan-say-drifted", Term(fact), Term(now), Term(was));
 }
 
 FindingValue MistakeWords(const HostAllows& allows) {

@@ -72,8 +72,9 @@ std::string JoinParts(absl::string_view between,
 }
 
 std::string FirstOf(const std::vector<std::string>& texts, size_t most) {
-  const std::string first = absl::StrJoin(
-      texts.begin(), texts.begin() + std::min(most, texts.size()), ", ");
+  const std::string first =
+      absl::StrJoin(texts.begin(), texts.begin() + std::min(most, texts.size()),
+                    CurrentLanguage() == Language::kEnglish ? ", " : "、");
   if (texts.size() <= most) return first;
   return Say("first-of", first, texts.size() - most);
 }

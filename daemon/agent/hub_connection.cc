@@ -124,9 +124,9 @@ void HubConnection::Send(AgentMessage message) {
   const size_t bytes = message.ByteSizeLong();
   if (to_write_.size() >= kMaxWaiting ||
       waiting_bytes_ + bytes > kMaxWaitingBytes) {
-    return Abort(absl::ResourceExhaustedError(absl::StrCat(
-        "the controller does not read: as much waits for it as may (",
-        kMaxWaiting, " messages, ", kMaxWaitingBytes, " bytes)")));
+    return Abort(absl::ResourceExhaustedError(
+        absl::StrCat("send buffer full, the controller is not reading (",
+                     kMaxWaiting, " messages, ", kMaxWaitingBytes, " bytes)")));
   }
   waiting_bytes_ += bytes;
   to_write_.push_back(std::move(message));

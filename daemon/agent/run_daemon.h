@@ -28,7 +28,7 @@ class StreamLine final : public ControllerLine {
   const std::shared_ptr<AgentStream> stream_;
 };
 
-// What the controller answered to the question. The controller's own error in
+// The controller's answer to the question. The controller's own error in
 // printable words, or Unknown if the answer is to another question.
 absl::StatusOr<SignedVerdict> VerdictIn(HubMessage answer);
 absl::StatusOr<DrainAnswer> DrainAnswerIn(HubMessage answer);

@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -96,9 +97,10 @@ AuditEntry MakeAuditEntry(std::string what, std::string subject,
   return entry;
 }
 
-absl::Status AuditFile::Trouble(absl::string_view doing) const {
+absl::Status AuditFile::Trouble() const {
   const int error = errno;
-  return Unavailable("audit: ", path_, ": ", doing, ": ", std::strerror(error));
+  return UnavailableWords("msg-trust-audit-not-written", path_,
+                          std::strerror(error));
 }
 
 absl::Status AuditFile::OpenFile() {
@@ -110,10 +112,10 @@ absl::Status AuditFile::OpenFile() {
   std::filesystem::create_directories(folder.parent_path(), ignored);
   mkdir(folder.c_str(), 0700);
   OwnedFd fd(open(path_.c_str(), kFlags, 0600));
-  if (fd.get() < 0) return Trouble("opened for writing");
+  if (fd.get() < 0) return Trouble();
   struct stat is = {};
   if (fstat(fd.get(), &is) != 0 || !S_ISREG(is.st_mode)) {
-    return Unavailable("audit: ", path_, ": is not a regular file");
+    return UnavailableWords("msg-trust-not-regular", path_);
   }
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     return Unavailable("audit: ", path_, ": another process writes it");
@@ -132,7 +134,7 @@ absl::Status AuditFile::Open(const std::string& at) {
 
 absl::Status AuditFile::ReadEnd(const std::string& at) {
   std::string text;
-  if (!ReadAll(fd_.get(), &text)) return Trouble("read");
+  if (!ReadAll(fd_.get(), &text)) return Trouble();
   size_ = text.size();
   const size_t end = text.rfind('\n');
   const absl::string_view whole =
@@ -141,7 +143,7 @@ absl::Status AuditFile::ReadEnd(const std::string& at) {
   head_.Clear();
   if (whole.empty()) {
     RETURN_IF_ERROR(ReadOlder());
-    if (!SyncFolderOf(path_)) return Trouble("its folder synced");
+    if (!SyncFolderOf(path_)) return Trouble();
   } else {
     ASSIGN_OR_RETURN(const AuditEntry last, ReadLast(path_, whole));
     head_ = HeadOf(last);
@@ -157,7 +159,7 @@ absl::Status AuditFile::ReadEnd(const std::string& at) {
   const absl::StatusOr<AuditEntry> only_its_end = ReadAuditLine(rest);
   if (only_its_end.ok()) {
     if (!WriteAll(fd_.get(), "\n") || fdatasync(fd_.get()) != 0) {
-      return Trouble("written");
+      return Trouble();
     }
     ++size_;
     head_ = HeadOf(*only_its_end);
@@ -197,7 +199,7 @@ absl::Status AuditFile::WriteLine(AuditEntry entry, absl::string_view before) {
   entry.set_previous(head_.sha256());
   const std::string line = absl::StrCat(before, SealAuditLine(&entry), "\n");
   if (!WriteAll(fd_.get(), line) || fdatasync(fd_.get()) != 0) {
-    const absl::Status trouble = Trouble("written and synced");
+    const absl::Status trouble = Trouble();
     // A written part would report what never began. If truncation fails, too,
     // the next Open finds the line, whole or torn.
     if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) fd_ = OwnedFd();
@@ -213,12 +215,12 @@ absl::Status AuditFile::Append(AuditEntry entry) {
   RETURN_IF_ERROR(Open(entry.at()));
   if (size_ >= max_bytes_) {
     const std::string older = absl::StrCat(path_, ".", head_.sequence());
-    if (rename(path_.c_str(), older.c_str()) != 0) return Trouble("renamed");
+    if (rename(path_.c_str(), older.c_str()) != 0) return Trouble();
     fd_ = OwnedFd();
     RETURN_IF_ERROR(OpenFile());
     size_ = 0;
     first_sequence_ = head_.sequence() + 1;
-    if (!SyncFolderOf(path_)) return Trouble("its folder synced");
+    if (!SyncFolderOf(path_)) return Trouble();
   }
   // Also where the daemon was ended between the renaming and this line.
   if (size_ == 0 && head_.sequence() > 0) {
@@ -321,15 +323,13 @@ void AuditLog::GiveTurn() {
 
 absl::Status AuditLog::Append(AuditEntry entry) {
   if (!TakeTurn(limits_.hung_after)) {
-    return Unavailable("audit: the disk has not taken a line for ",
-                       absl::FormatDuration(limits_.hung_after), " (--state)");
+    return UnavailableWords("msg-trust-audit-disk-hangs",
+                            absl::FormatDuration(limits_.hung_after));
   }
   const absl::Cleanup turn = [this] { GiveTurn(); };
   absl::MutexLock lock(&mutex_);
   if (entry.result() == kAuditBegins && !HasBudgetLocked(entry)) {
-    return ResourceExhausted(
-        "audit: more lines than its file takes, ", limits_.minute_bytes,
-        " bytes a minute in the long run, try again later");
+    return ExhaustedWords("msg-trust-audit-full", limits_.minute_bytes);
   }
   return AppendLocked(std::move(entry));
 }
@@ -345,10 +345,8 @@ absl::Status AuditLog::Begin(AuditEntry entry) {
   const absl::Status written = Append(entry);
   if (written.ok()) return written;
   LogTrouble(written, entry);
-  return absl::Status(
-      written.code(),
-      absl::StrCat(written.message(),
-                   "; nothing is changed until it can be written"));
+  return WithWords(written,
+                   Worded("audit-nothing-changed", MessageWords(written)));
 }
 
 void AuditLog::End(AuditEntry entry, absl::string_view result) {

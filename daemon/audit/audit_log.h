@@ -91,7 +91,7 @@ class AuditFile {
   absl::Status ReadEnd(const std::string& at);
   absl::Status ReadOlder();
   absl::Status WriteLine(AuditEntry entry, absl::string_view before);
-  absl::Status Trouble(absl::string_view doing) const;
+  absl::Status Trouble() const;
 
   const std::string path_;
   const size_t max_bytes_;
@@ -116,8 +116,8 @@ inline constexpr size_t kHostAuditMinuteBytes = 8 << 10;
 inline constexpr absl::Duration kAuditBurst = absl::Hours(2);
 
 struct AuditLimits {
-  size_t file_bytes;        // Of one file; then a new one is begun.
-  size_t minute_bytes = 0;  // Of lines, in the long run; 0: no bound.
+  size_t file_bytes;        // One file's; then a new one is begun.
+  size_t minute_bytes = 0;  // New lines, in the long run; 0: no bound.
   // The longest time that a line waits until another one is written.
   absl::Duration hung_after = absl::Seconds(5);
 };
@@ -149,7 +149,7 @@ class AuditLog {
   // The newest line.
   AuditHead head() const ABSL_LOCKS_EXCLUDED(head_mutex_);
   // The newest that is more than heads of other files, for the other side to
-  // keep: two that sent each other what they keep would never end. Tell no
+  // keep: two that sent each other what they keep would never end. Send no
   // other one: mixed with this it would look like a contradicted file.
   AuditHead head_to_tell() const ABSL_LOCKS_EXCLUDED(head_mutex_);
 

@@ -592,7 +592,8 @@ TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
   for (int i = 0; i < 100; ++i) {
     EXPECT_THAT(audit.Begin(Entry("run2")),
                 Fails(absl::StatusCode::kUnavailable,
-                      HasText("the disk has not taken a line")));
+                      Tells("audit-nothing-changed",
+                            Worded("msg-trust-audit-disk-hangs", "1ms"))));
   }
   clock.GoOn();
   audit.Settle();

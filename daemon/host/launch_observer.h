@@ -47,7 +47,7 @@ void ObserveLaunch(const HostAccess& host, const ObserveRequest& request,
                    HostFacts* facts);
 
 // Finds the packages of a job's Python interpreter on this host:
-//   /home/ann/venv/pyvenv.cfg                                  where it looks
+//   /home/ann/venv/pyvenv.cfg                                  its search path
 //   …/lib/python3.10/site-packages/torch-2.1.0.dist-info/METADATA
 //     Metadata-Version: 2.1
 //     Name: torch

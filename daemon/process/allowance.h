@@ -1,5 +1,5 @@
-// What may be used at once, and then at a rate: bytes and calls of a
-// connection, handshakes, requests for certificates, lines of an audit file.
+// An allowance: usable at once, then refilled at a rate. For bytes and calls of
+// a connection, handshakes, requests for certificates, lines of an audit file.
 #ifndef DAEMON_PROCESS_ALLOWANCE_H_
 #define DAEMON_PROCESS_ALLOWANCE_H_
 

@@ -173,7 +173,7 @@ TEST_F(AuditTest, ChangesNothingWithoutAFileAndGoesOnReading) {
                           HasText("nothing is changed until"))));
   EXPECT_THAT(host_->tasks(), IsEmpty());
   EXPECT_EQ(controller_.ListHosts().hosts_size(), 1);
-  EXPECT_THAT(controller_.log().Lines(), HasSubstr("audit: "));
+  EXPECT_THAT(controller_.log().Lines(), HasSubstr("audit.jsonl: "));
   std::filesystem::remove(controller_.audit_path());
   EXPECT_TRUE(Apply("operator").ok());
 }

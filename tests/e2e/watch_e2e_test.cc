@@ -1,5 +1,6 @@
 // clusterctl watch on a terminal of its own: a resized window, a controller
 // that stops and starts, and the terminal after Ctrl-C.
+#include <locale.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -7,13 +8,17 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#include <wchar.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -151,6 +156,54 @@ TEST(WatchOnATerminalTest, PrintsNoCodesOnADumbOne) {
   watch.Press('\x03');
   EXPECT_EQ(watch.End(), 0) << watch.screen();
   EXPECT_FALSE(absl::StrContains(watch.screen(), "\x1b")) << watch.screen();
+}
+
+// The columns that the C library gives a line; -1: it is not UTF-8 or has a
+// character that is not printable.
+int ColumnsOf(const std::string& line) {
+  const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const locale_t before = uselocale(utf8);
+  std::vector<wchar_t> wide(line.size() + 1);
+  const size_t size = mbstowcs(wide.data(), line.c_str(), wide.size());
+  const int columns =
+      size == static_cast<size_t>(-1) ? -1 : wcswidth(wide.data(), size);
+  uselocale(before);
+  freelocale(utf8);
+  return columns;
+}
+
+// "\x1b[2K" and the like have no columns.
+std::string WithoutCodes(std::string text) {
+  size_t at = 0;
+  while ((at = text.find("\x1b[", at)) != std::string::npos) {
+    size_t end = at + 2;
+    while (end < text.size() && !absl::ascii_isalpha(text[end])) ++end;
+    text.erase(at, end + 1 - at);
+  }
+  return text;
+}
+
+TEST(CheckOnATerminalTest, LinesInChineseFitIn80Columns) {
+  DemoCluster cluster(DemoSpec(2), {"server0", "server1"});
+  cluster.StartAll();
+  cluster.SetFault("server1", "3:link=DOWN");
+  for (const std::string language : {"zh", "en"}) {
+    OnTerminal check(
+        cluster.Clusterctl({"check"}),
+        {"TERM=xterm", "LC_ALL=C.UTF-8", "CLUSTERD_LANG=" + language});
+    EXPECT_EQ(check.End(), 1) << check.screen();
+    const std::string screen = WithoutCodes(check.screen());
+    EXPECT_EQ(absl::StrContains(screen, "不通过"), language == "zh") << screen;
+    int widest = 0;
+    for (const absl::string_view line :
+         absl::StrSplit(screen, absl::ByAnyChar("\r\n"))) {
+      const int columns = ColumnsOf(std::string(line));
+      EXPECT_GE(columns, 0) << line;
+      widest = std::max(widest, columns);
+    }
+    EXPECT_LE(widest, 80) << screen;
+    EXPECT_GT(widest, 60) << screen;
+  }
 }
 
 TEST(DiffTest, FindsTheFaultThatCameBetweenTwoChecks) {

@@ -108,7 +108,7 @@ class GenerateCommand : public CliCommand {
     *request.mutable_job() = job_;
     *request.mutable_selection() = selection_;
     absl::StatusOr<LaunchFacts> facts = client->Follow(
-        &Controller::Stub::PrepareLaunch, request, timeout_, "check of the job",
+        &Controller::Stub::PrepareLaunch, request, timeout_, "launch",
         [this](const LaunchEvent& event) {
           ShowProgress(ProgressText(event.progress(), ErrStyle().utf8));
         });

@@ -34,7 +34,7 @@ class AuditHeadCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "FILE", "", file_);
-    AddOutput(app, "is a table of hosts");
+    AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
 

@@ -74,7 +74,7 @@ class TokenListCommand final
   TokenListCommand() : OneCall("token list", &Trust::Stub::ListTokens) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOutput(app, "says nothing of many tokens");
+    AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
 

@@ -67,7 +67,7 @@ class WaiversCommand final
   WaiversCommand() : OneCall("waivers", &Controller::Stub::ListWaivers) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOutput(app, "says nothing of many waivers");
+    AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
 

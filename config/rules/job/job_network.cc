@@ -331,7 +331,8 @@ void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
   }
   const JobNetwork network = NetworkOfJob(view);
   if (network.why.words().empty()) {
-    return report.SkipFor("job-network-unpublished", view.profile().title);
+    return report.SkipFor("job-network-unpublished",
+                          Term(view.profile().title));
   }
   if (view.job() == nullptr) {
     report.SkipFor("rule-no-job");

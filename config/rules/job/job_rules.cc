@@ -160,7 +160,8 @@ FindingValue WrongNodeRanks(const JobSpec& job) {
 void CheckJobDeviceCount(const ClusterView& view, RuleReport& report) {
   const std::vector<uint32_t>& legal = view.profile().job_device_counts;
   if (legal.empty()) {
-    return report.SkipFor("job-devices-unpublished", view.profile().title);
+    return report.SkipFor("job-devices-unpublished",
+                          Term(view.profile().title));
   }
   auto servers = ByCount(view.spec());
   report.JudgedCluster(CountsWords(servers));
@@ -168,7 +169,7 @@ void CheckJobDeviceCount(const ClusterView& view, RuleReport& report) {
     if (absl::c_linear_search(legal, count)) continue;
     report.Add(report.Named("no-such-number", Counted(count, "device"),
                             HostsValue(hosts, kHostsColumns),
-                            ChoiceWords(legal), view.profile().title));
+                            ChoiceWords(legal), Term(view.profile().title)));
   }
 }
 
@@ -191,7 +192,8 @@ void CheckJobDeviceGroup(const ClusterView& view, RuleReport& report) {
 
 void CheckJobUniform(const ClusterView& view, RuleReport& report) {
   if (view.profile().job_device_counts.empty()) {
-    return report.SkipFor("job-uniform-unpublished", view.profile().title);
+    return report.SkipFor("job-uniform-unpublished",
+                          Term(view.profile().title));
   }
   if (!view.HasWholeJob()) {
     return report.SkipFor("job-is-elsewhere");
@@ -202,19 +204,20 @@ void CheckJobUniform(const ClusterView& view, RuleReport& report) {
   if (servers.size() < 2) return;
   report.Add(
       report.Named(view.profile().job_equal_counts ? "demanded" : "advised",
-                   counts, view.profile().title));
+                   counts, Term(view.profile().title)));
 }
 
 void CheckJobSize(const ClusterView& view, RuleReport& report) {
   const auto servers = static_cast<uint32_t>(view.job()->servers_size());
   const uint32_t most = view.profile().max_servers;
   if (most == 0) {
-    return report.SkipFor("job-servers-unpublished", view.profile().title);
+    return report.SkipFor("job-servers-unpublished",
+                          Term(view.profile().title));
   }
   report.JudgedCluster(Worded("job-at-most", ServersOf(view), most));
   if (servers > most) {
-    report.Add(
-        report.Named("too-many", ServersOf(view), most, view.profile().title));
+    report.Add(report.Named("too-many", ServersOf(view), most,
+                            Term(view.profile().title)));
   }
   if ((servers & (servers - 1)) == 0) return;
   const uint32_t below = absl::bit_floor(servers);
@@ -277,7 +280,7 @@ void CheckJobDtype(const ClusterView& view, RuleReport& report) {
     return report.SkipFor("job-no-dtypes");
   }
   if (legal.empty()) {
-    return report.SkipFor("job-dtypes-unpublished", view.profile().title);
+    return report.SkipFor("job-dtypes-unpublished", Term(view.profile().title));
   }
   std::vector<std::string> lacking;
   for (const std::string& type : view.job()->dtypes()) {
@@ -288,7 +291,8 @@ void CheckJobDtype(const ClusterView& view, RuleReport& report) {
   report.JudgedCluster(Counted(view.job()->dtypes_size(), "data type"));
   if (lacking.empty()) return;
   report.Add(report.Named("lacks", Listed(lacking, kMaxListed),
-                          view.profile().title, absl::StrJoin(legal, ", ")));
+                          Term(view.profile().title),
+                          absl::StrJoin(legal, ", ")));
 }
 
 }  // namespace clusterd

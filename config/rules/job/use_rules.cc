@@ -289,7 +289,8 @@ bool IsShared(const DeviceOwnersFact& fact, uint32_t id) {
 void JudgePlan(const ClusterView& view, RuleReport& report) {
   const uint32_t processes = view.job()->processes_per_device();
   if (view.profile().process_limit == ProcessLimit::kOne) {
-    return report.Add(report.Named("planned", processes, view.profile().title));
+    return report.Add(
+        report.Named("planned", processes, Term(view.profile().title)));
   }
   FirstSeen<std::string, std::vector<std::string>> hosts;  // By driver.
   for (const HostView& host : view.hosts()) {
@@ -425,7 +426,7 @@ void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
       if (takes_several.value_or(true)) break;
       report.Add(host, {id},
                  report.Named("several", Listed(processes, kMaxShownProcesses),
-                              view.profile().title));
+                              Term(view.profile().title)));
     }
     if (takes_several.has_value()) report.Judged(host);
   }

@@ -343,6 +343,18 @@ TEST(CheckPortsFreeTest, LeavesWhatARunningJobHoldsToDeviceIdle) {
                         "pid 4700 (torchrun)")));
 }
 
+// Rule device-idle has no finding about a device that is not planned.
+TEST(CheckPortsFreeTest, NamesNoCauseForAJobOnOtherDevices) {
+  TestCluster cluster;
+  cluster.spec.set_rendezvous_port(8118);
+  cluster.spec.mutable_servers(0)->mutable_devices()->RemoveLast();
+  HostFacts* const host = &cluster.facts[0];
+  AddNpuProcess(4711, 4700, {7}, host);
+  AddSocket(8118, 4711, "python3", "LISTEN", host);
+  EXPECT_EQ(cluster.Check("device-idle").state(), PASS);
+  EXPECT_THAT(cluster.Check("ports-free"), Finds("SKIPPED server0 in-use "));
+}
+
 // MindSpore's scheduler listens on the master port, opens no NPU, and msrun
 // started it as it did the workers.
 TEST(CheckPortsFreeTest, CountsTheSchedulerOfARunningJobToIt) {

@@ -55,7 +55,8 @@ constexpr size_t kMaxGroups = 12;
 constexpr int kGroupColumns = 300;
 constexpr size_t kValueBytes = 64;
 
-constexpr absl::string_view kUnknownValue = "unknown";
+// Differs from every text that PrintableText returns.
+constexpr absl::string_view kUnknownValue = "\x7f";
 
 // The value as text, kept where the reader says; nullopt: not asked for.
 using TextOrNone = std::optional<absl::string_view>;
@@ -112,7 +113,7 @@ class Grouping {
     if (groups_.empty() || groups_[last_].value != value) {
       const auto [found, is_new] = places_.try_emplace(value, groups_.size());
       last_ = found->second;
-      if (is_new) groups_.push_back({std::string(value), {}, 0});
+      if (is_new) groups_.push_back({std::string(value), {}, 0, 0});
     }
     AddAgain(host);
   }
@@ -151,7 +152,12 @@ class Grouping {
     fact->set_name(name);
     for (const Group& group : groups_) {
       ValueGroups::Group* const written = fact->add_groups();
-      written->set_value(PrintableText(group.value, kValueBytes));
+      if (group.value == kUnknownValue) {
+        written->set_unknown(true);
+      } else {
+        written->set_value(PrintableText(group.value, kValueBytes));
+      }
+      written->set_other_values(group.folded);
       written->set_hosts(sets->Text(group.hosts, kGroupColumns));
       written->set_host_count(static_cast<uint32_t>(group.hosts.size()));
       if (is_of_devices) written->set_device_count(group.times);
@@ -163,6 +169,7 @@ class Grouping {
     std::string value;
     HostPlaces hosts;
     uint32_t times = 0;
+    uint32_t folded = 0;  // Values that it stands for, if it is the rest.
   };
 
   void AddAgain(uint32_t host) {
@@ -174,7 +181,7 @@ class Grouping {
   void FoldRarest() {
     const size_t folded = groups_.size() - kMaxGroups + 1;
     Group rest;
-    rest.value = absl::StrCat(folded, " other values");
+    rest.folded = static_cast<uint32_t>(folded);
     for (size_t i = 0; i < folded; ++i) {
       rest.times += groups_[i].times;
       rest.hosts.insert(rest.hosts.end(), groups_[i].hosts.begin(),
@@ -393,17 +400,20 @@ google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
   }
   const int columns = entries > kManyEntries ? kFewColumns : kPortColumns;
   std::vector<std::pair<std::string, const Leaf*>> named;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    const bool is_rest = folded > 0 && i + 1 == leaves.size();
-    named.emplace_back(is_rest ? absl::StrCat(folded, " more switches")
-                               : LeafNameOf(*leaves[i], times),
-                       leaves[i].get());
+  for (const auto& leaf : leaves) {
+    if (folded > 0 && leaf == leaves.back()) break;
+    named.emplace_back(LeafNameOf(*leaf, times), leaf.get());
   }
   std::sort(named.begin(), named.end());
   HostSets sets(view);
   google::protobuf::RepeatedPtrField<SwitchPorts> switches;
   for (const auto& [name, leaf] : named) {
     WriteLeaf(name, *leaf, columns, &sets, switches.Add());
+  }
+  if (folded > 0) {
+    SwitchPorts* const rest = switches.Add();
+    WriteLeaf("", *leaves.back(), columns, &sets, rest);
+    rest->set_more_switches(static_cast<uint32_t>(folded));
   }
   return switches;
 }

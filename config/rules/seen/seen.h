@@ -10,13 +10,14 @@ namespace clusterd {
 
 // Report.value_groups: all values of versions, and differing ones of other
 // facts that were asked for. Values are printable. Bounded for any hosts: a
-// fact has 12 groups, of which the first, "17 other values", holds the rarest;
-// a list of many hosts has the first, and "and 17 more hosts".
+// fact has 12 groups, of which the first holds the rarest (other_values); a
+// list of many hosts has the first, and "and 17 more hosts".
 google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
     const ClusterView& view);
 
 // Report.switches, by name; bounded likewise: 2,048 entries of ports, then one
-// "17 more switches". One named "" is for devices whose switch is not known.
+// for the rest (more_switches). One without either is for devices whose switch
+// is not known.
 google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
     const ClusterView& view);
 

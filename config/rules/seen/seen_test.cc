@@ -9,8 +9,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Contains, ::testing::ElementsAre, ::testing::HasSubstr,
-    ::testing::IsEmpty, ::testing::Not, ::testing::SizeIs;
+using ::testing::Contains, ::testing::ContainsRegex, ::testing::ElementsAre,
+    ::testing::HasSubstr, ::testing::IsEmpty, ::testing::Not, ::testing::SizeIs;
 
 class SeenTest : public testing::Test {
  protected:
@@ -30,16 +30,23 @@ class SeenTest : public testing::Test {
   std::vector<HostFacts> facts_;
 };
 
-// "value: hosts, host count/device count" for each group of a fact.
+// "+17" for what stands for 17.
+std::string Rest(uint32_t number) {
+  return number == 0 ? "" : absl::StrCat("+", number);
+}
+
+// "value: hosts, host count/device count" for each group of a fact; "?" is a
+// value that is not known.
 std::vector<std::string> GroupsOf(const Report& report,
                                   absl::string_view name) {
   std::vector<std::string> groups;
   for (const ValueGroups& fact : report.value_groups()) {
     if (fact.name() != name) continue;
     for (const ValueGroups::Group& group : fact.groups()) {
-      groups.push_back(absl::StrCat(group.value(), ": ", group.hosts(), ", ",
-                                    group.host_count(), "/",
-                                    group.device_count()));
+      groups.push_back(absl::StrCat(group.value(), group.unknown() ? "?" : "",
+                                    Rest(group.other_values()), ": ",
+                                    group.hosts(), ", ", group.host_count(),
+                                    "/", group.device_count()));
     }
   }
   return groups;
@@ -50,8 +57,8 @@ std::vector<std::string> PortsOf(const Report& report) {
   std::vector<std::string> lines;
   for (const SwitchPorts& leaf : report.switches()) {
     for (const SwitchPorts::Ports& ports : leaf.ports()) {
-      lines.push_back(
-          absl::StrCat(leaf.name(), " ", ports.device(), ": ", ports.hosts()));
+      lines.push_back(absl::StrCat(leaf.name(), Rest(leaf.more_switches()), " ",
+                                   ports.device(), ": ", ports.hosts()));
     }
   }
   return lines;
@@ -83,7 +90,7 @@ TEST_F(SeenTest, HasTheRarestValueFirstAndOfSettingsOnlyWhatDiffers) {
   facts_[1].mutable_devices(3)->mutable_mtu()->set_value(1500);
   const Report report = Seen();
   EXPECT_THAT(GroupsOf(report, "driver"),
-              ElementsAre("24.1.0: server2, 1/0", "unknown: server4, 1/0",
+              ElementsAre("24.1.0: server2, 1/0", "?: server4, 1/0",
                           "25.2.0: server[0-1,3,5], 4/0"));
   EXPECT_THAT(GroupsOf(report, "CANN"), ElementsAre("8.2.0: server[0-5], 6/0"));
   EXPECT_THAT(GroupsOf(report, "MTU"),
@@ -158,10 +165,10 @@ TEST_F(LargeSeenTest, IsBoundedWhateverHostsSay) {
   const Report report = Seen();
   const std::vector<std::string> drivers = GroupsOf(report, "driver");
   EXPECT_THAT(drivers, SizeIs(12));
-  EXPECT_THAT(drivers[0], HasSubstr("1141 other values: "));
+  EXPECT_THAT(drivers[0], HasSubstr("+1141: "));
   EXPECT_THAT(drivers[0], HasSubstr(", 1141/0"));
-  EXPECT_EQ(report.switches().rbegin()->name().find("leaf"), 0u);
-  EXPECT_THAT(PortsOf(report), Contains(HasSubstr(" more switches 0: ")));
+  EXPECT_EQ(report.switches(0).name().find("leaf"), 0u);
+  EXPECT_THAT(PortsOf(report), Contains(ContainsRegex("^[+][0-9]+ 0: ")));
   Report groups = report;
   groups.clear_switches();
   EXPECT_LT(groups.ByteSizeLong(), 30u << 10);

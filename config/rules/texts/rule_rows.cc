@@ -470,12 +470,19 @@ std::string MessagePage(absl::Span<const RuleCategory> categories) {
   for (const RuleCategory& category : categories) {
     std::string rows;
     for (const RowWords& row : category.rows.words()) {
-      if (!IsMessage(row)) continue;
+      // These are parts of errors about a value that people write.
+      const bool is_part = absl::StartsWith(row.name(), "value-");
+      if (!IsMessage(row) && !is_part) continue;
       const auto cell = [&row](absl::string_view text) {
         return absl::StrCat("| ", PageCell(text, row.value()), " ");
       };
-      absl::StrAppend(&rows, cell(row.text()), cell(row.exit_status()),
-                      cell(row.cause()), cell(row.remedy()), "|\n");
+      absl::StrAppend(
+          &rows, cell(row.text()), cell(is_part ? "3" : row.exit_status()),
+          cell(is_part ? "A value in a file or an option is not valid."
+                       : row.cause()),
+          cell(is_part ? "Correct it at the place that the message names."
+                       : row.remedy()),
+          "|\n");
     }
     if (rows.empty()) continue;
     absl::StrAppend(&page, "\n## ", category.name, "\n\n",

@@ -37,7 +37,7 @@ struct SocketBytes {
 };
 SocketBytes BytesOf(int fd);
 
-// Tells if the unread bytes are a whole TLS ClientHello: gRPC would wait for
+// Whether the unread bytes are a whole TLS ClientHello: gRPC would wait for
 // the rest in a handshake slot. kNone: another message, or one larger than a
 // single record. A whole one sets `random`, by which TLS knows the client, too
 // (SSL_get_client_random).

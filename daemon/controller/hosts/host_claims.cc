@@ -34,7 +34,7 @@ absl::string_view PeerAddress(absl::string_view peer) {
   return peer;
 }
 
-// Enough of an id to tell two machines apart on one line.
+// Enough of an id to distinguish two machines on one line.
 absl::string_view ShortId(const std::string& id) {
   return id.empty() ? "none" : absl::string_view(id).substr(0, 16);
 }

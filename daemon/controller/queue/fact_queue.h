@@ -141,7 +141,7 @@ class FactQueue {
     std::shared_ptr<FactRun> facts = nullptr;    // Null: it has not begun.
     bool of_all = false;                         // A user has asked.
     AskedAt asked = {};
-    absl::flat_hash_set<std::string> hosts = {};  // Of the order.
+    absl::flat_hash_set<std::string> hosts = {};  // The order's.
     absl::Time give_up = absl::InfiniteFuture();  // The earliest.
     absl::Time held_until = absl::InfiniteFuture();
     std::optional<Payer> payer = {};  // Set when it begins.
@@ -161,7 +161,7 @@ class FactQueue {
     absl::flat_hash_set<std::string> asking;         // Keys.
     Taken taken;                                     // By runs that have begun.
     Shares waiting, callers, bytes;
-    absl::Time first_give_up = absl::InfiniteFuture();  // Of waiting runs.
+    absl::Time first_give_up = absl::InfiniteFuture();  // Among waiting runs.
     // A thread is in BeginNext; it has to search again. Calls must not nest,
     // since thousands of runs may end as they begin.
     bool begins = false;
@@ -171,7 +171,7 @@ class FactQueue {
     CallClass of;
     RunId run;
     std::string who;
-    std::shared_ptr<FactOrder> order = nullptr;  // Of a run that is over.
+    std::shared_ptr<FactOrder> order = nullptr;  // The ended run's.
     std::shared_ptr<FactRun> facts = nullptr;
   };
   using Erased = std::map<RunId, Run>::node_type;

@@ -168,7 +168,7 @@ class CheckSchedule {
     Scheduler::TimerId timer = 0;
     absl::Time next_at;
     Scheduler::TimerId round = 0;  // Also: a second round, or a retry.
-    FactQueue::Ticket ticket = 0;  // Of a check that waits or runs.
+    FactQueue::Ticket ticket = 0;  // A waiting or running check's.
     absl::Time due_since;
     bool wait_logged = false;
     ReportWatch watch;

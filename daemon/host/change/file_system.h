@@ -54,7 +54,7 @@ class OpenFile {
   // flock(LOCK_EX | LOCK_NB). False: another process holds it.
   virtual absl::StatusOr<bool> TryLock() = 0;
   // True if the file is open elsewhere, so that its opener may take the lock
-  // without opening it now. Also true if the file system cannot tell.
+  // without opening it now. Also true if the file system does not know.
   virtual bool IsOpenElsewhere() { return false; }
 };
 

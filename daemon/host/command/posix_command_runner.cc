@@ -223,7 +223,7 @@ struct Launch {
   char* const* environment;
   const PrivateView* view;    // Null: the program sees what we see.
   const RunAs* user;          // Null: our own.
-  const ProgramGroup* group;  // Of a user's program.
+  const ProgramGroup* group;  // A user's program's.
 };
 
 // Returns false with errno set.

@@ -70,7 +70,7 @@ void AddIfOutside(const HccnOpticalRow& row, const LimitsByName& limits,
     // Not a range: the module has no thresholds.
     if (high <= low || inside) continue;
     AddAlarm(row, absl::StrCat(*row.number, " ", row.unit),
-             absl::StrCat(low, " to ", high, " ", row.unit), module);
+             absl::StrCat(low, " ~ ", high, " ", row.unit), module);
   }
 }
 

@@ -38,11 +38,11 @@ TEST(MakeOpticalModuleTest, TakesPowerAgainstTheModulesOwnThresholds) {
                                   "Rx Power0            : 1.0189 mW\n"
                                   "Rx Power1            : 0.1018 mW\n",
                                   kThresholds)),
-            (Texts{"Rx Power1 0.1018 mW [0.1445 to 3.4673 mW]"}));
+            (Texts{"Rx Power1 0.1018 mW [0.1445 ~ 3.4673 mW]"}));
   EXPECT_EQ(AlarmsOf("temperature          : 80 C\n"
                      "Temp High Thres      : 75 C\n"
                      "Temp Low Thres       : -5 C\n"),
-            (Texts{"temperature 80 C [-5 to 75 C]"}));
+            (Texts{"temperature 80 C [-5 ~ 75 C]"}));
 }
 
 TEST(MakeOpticalModuleTest, ModuleWithoutThresholdsHasNoAlarm) {

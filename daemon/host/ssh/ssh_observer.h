@@ -32,9 +32,9 @@ inline constexpr size_t kMaxTriedPeers = 64;
 absl::Status CheckSshQuestion(const SshQuestion& question);
 
 // Returns which of `count` servers the one at `self` logs in to: itself first,
-// then its successors, so that simultaneous logins spread over all servers. Of
-// more than kMaxTriedPeers it returns a part, which advances with every `turn`
-// through all of them. REQUIRES: self < count.
+// then its successors, so that simultaneous logins spread over all servers.
+// With more than kMaxTriedPeers it returns a part, which advances with every
+// `turn` through all of them. REQUIRES: self < count.
 std::vector<size_t> PeersToTry(size_t count, size_t self, uint64_t turn);
 
 // Returns whether an ssh server answers there within the deadline. It speaks

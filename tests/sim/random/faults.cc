@@ -197,7 +197,7 @@ std::vector<FaultKind> CarrierFaults() {
                 "value: '0xf' } } }")},
       {"power-low", "state=NAME=VALUE", kOfDevice, "optics", WARN, "",
        OnDevice("optical { value { present: true alarms { name: 'Rx Power0' "
-                "value: '0.1018 mW' limits: '0.1445 to 3.4673 mW' } } }")},
+                "value: '0.1018 mW' limits: '0.1445 ~ 3.4673 mW' } } }")},
       {"link-fell", "state=NAME=VALUE", kOfDevice, "link-flaps", WARN, "",
        OnDevice("link_history { value { ups: 3 downs: 2 "
                 "changes { seconds_ago: 3590 up: true } "

@@ -118,6 +118,7 @@ class Comparison {
     for (const RuleResult& result : report_.rules()) {
       if (options_.without.count(result.rule()) > 0) continue;
       for (const Finding& finding : result.findings()) {
+        if (!finding.caused_by().empty()) LookForCause(finding);
         if (finding.state() != SKIPPED) Explain(finding);
       }
     }
@@ -151,16 +152,40 @@ class Comparison {
                                   " ", place.second, " by ", kind.rule));
   }
 
-  // True if the cause that the finding names is found there, with a reason of
-  // its own.
+  // The findings there of the cause that the finding names.
+  std::vector<Found> CausesOf(const Finding& finding,
+                              const Place& place) const {
+    std::vector<Found> causes;
+    const auto found = found_.find({finding.caused_by(), place.first});
+    if (found == found_.end() || finding.caused_by() == finding.rule()) {
+      return causes;
+    }
+    absl::c_copy_if(
+        found->second, std::back_inserter(causes),
+        [&](const Found& each) { return AreOnePlace(each.place, place); });
+    return causes;
+  }
+
+  // True if that cause is found there, with a reason of its own.
   bool IsCaused(const Finding& finding, const Place& place) {
-    const auto causes = found_.find({finding.caused_by(), place.first});
-    if (causes == found_.end()) return false;
-    return absl::c_any_of(causes->second, [&](const Found& found) {
-      return found.finding->rule() != finding.rule() &&
-             AreOnePlace(found.place, place) &&
-             HasReason(*found.finding, found.place);
+    return absl::c_any_of(CausesOf(finding, place), [&](const Found& found) {
+      return HasReason(*found.finding, found.place);
     });
+  }
+
+  // A finding names no cause that the report lacks there, whether or not it is
+  // itself about a fault.
+  void LookForCause(const Finding& finding) {
+    const std::vector<Place> places = PlacesOf(finding);
+    const auto without = absl::c_count_if(places, [&](const Place& place) {
+      return CausesOf(finding, place).empty();
+    });
+    const auto allowed = IsAboutSeveral(finding) ? places.size() - 1 : 0;
+    if (without <= static_cast<int64_t>(allowed)) return;
+    wrong_.push_back(absl::StrCat(
+        "no cause: ", finding.rule(), " is ", State_Name(finding.state()),
+        " at ", places[0].first, " ", places[0].second, " (", without,
+        ") caused by ", finding.caused_by(), ": ", finding.observed()));
   }
 
   // True if a variation leaves open there what is warned of.
