@@ -1,4 +1,4 @@
-#include "config/rules/causes.h"
+#include "config/rules/catalogue.h"
 
 #include <string>
 #include <vector>
