@@ -32,8 +32,9 @@ struct HostTransition {
 };
 
 // All transitions; any other event changes nothing. The states are ordered:
-// only a wave that was not asked goes back to an earlier one. So the state does
-// not depend on the order in which a host's reports arrive, or on how often.
+// only a wave that was not asked returns a host to an earlier one. So the state
+// does not depend on the order in which a host's reports arrive, or on how
+// often.
 inline constexpr HostTransition kHostTransitions[] = {
     {HostEvent::kAsked, HOST_RUNNING, {HOST_WAITING}},
     {HostEvent::kNotAsked, HOST_WAITING, {HOST_RUNNING}},
@@ -77,9 +78,9 @@ const char* OutcomeWordsName(ApplyResult::Outcome outcome);
 // "rolled back with residues"; "without result" for an unset or unknown one.
 FindingValue OutcomeWords(ApplyResult::Outcome outcome);
 
-// What a result, reported or answered by a host, says of an apply or rollback;
-// nothing if it does not say how that ended. A host that is still applied says
-// nothing about its rollback.
+// The event that a result, reported or answered by a host, means for an apply
+// or rollback; nothing if it does not say how that ended. A host that is still
+// applied says nothing about its rollback.
 std::optional<HostEvent> EventOf(bool rollback, const ApplyResult& result);
 
 // Why the host failed.

@@ -70,7 +70,7 @@ struct DeviceSetting {
   // The tool may change it together with another setting of the device, so it
   // must be known, and is saved, before any of them is set.
   bool always_saved;
-  // What a spec asks for, if not `words`.
+  // The term for a request of the spec, "TLS switch", if not `words`.
   const char* request = nullptr;
   // True if a device whose RoCE port is unused needs it, too.
   bool without_roce = false;
@@ -133,7 +133,7 @@ std::vector<std::string> SetPairArguments(const DeviceSetting& setting,
                                           uint32_t key, uint32_t value);
 
 // True if the value is known and all that it would make of a command are words
-// that are not options, whoever sent it.
+// that are not options. A value may have any sender.
 bool IsSafeForTool(const SettingValue& value);
 
 }  // namespace clusterd

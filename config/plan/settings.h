@@ -189,7 +189,8 @@ const Setting* FindSetting(SettingId id);
 // The step's row; nullptr: its setting is unknown or does not fit its target.
 const Setting* SettingOf(const PlanStep& step);
 
-// What the step sets. If two steps have the same goal, the later one decides.
+// The fact that the step sets. If two steps have the same goal, the later one
+// decides.
 FactKey GoalOf(const PlanStep& step);
 
 // A step for people:

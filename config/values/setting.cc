@@ -27,7 +27,7 @@ std::string NamespaceText(const NetworkNamespaceIdentity& identity) {
   return text;
 }
 
-// What orders keys, by target first. Views into the key.
+// Values that order keys, by target first. Views into the key.
 auto OrderOf(const FactKey& key) {
   const SettingTarget& target = key.target();
   const AllowedPort& port = target.rule().port();

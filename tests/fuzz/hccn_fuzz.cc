@@ -175,8 +175,7 @@ constexpr void (*kChecks[])(const std::string&) = {
 };
 
 FUZZ_TEXT(hccn, 12, "tests/testdata/host/hccn/*",
-          "tests/testdata/host/hccn_query/*", "tests/testdata/host/lldp/*",
-          "tests/testdata/host/ping/*") {
+          "tests/testdata/host/hccn_query/*", "tests/testdata/host/lldp/*") {
   for (const auto check : kChecks) check(text);
 }
 

@@ -47,7 +47,7 @@ ApplyResult LostResult(FindingValue why) {
   return result;
 }
 
-// What the answers to Cancel and Abort have in common.
+// The fields that the answers to Cancel and Abort have in common.
 template <typename Response>
 Response ResponseOf(const ApplyReport& head) {
   Response response;

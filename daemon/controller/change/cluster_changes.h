@@ -45,7 +45,7 @@ struct ChangeRequest {
   // ReadKeptPlan. Null: roll back the apply `rollback_of`.
   std::shared_ptr<const ClusterPlan> plan;
   std::string rollback_of;
-  // Who calls; the controller for changes that it begins.
+  // The user who calls; the controller for changes that it begins.
   AuditEntry caller;
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;

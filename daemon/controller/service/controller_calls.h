@@ -1,5 +1,5 @@
-// What all calls of the service for clusterctl share. Each family of calls is a
-// class that overrides its calls; ControllerService is all of them.
+// The parts that all calls of the service for clusterctl share. Each family of
+// calls is a class that overrides its calls; ControllerService is all of them.
 #ifndef DAEMON_CONTROLLER_SERVICE_CONTROLLER_CALLS_H_
 #define DAEMON_CONTROLLER_SERVICE_CONTROLLER_CALLS_H_
 

@@ -71,7 +71,7 @@ SshFact ReadSsh(const HostAccess& host, const SshQuestion& question,
 // here that works for the user.
 
 // Parses the output of OpenSSH's programs. The texts are those of OpenSSH 9.2;
-// tests/testdata/ssh has complete ones.
+// tests/testdata/host/ssh has complete ones.
 
 // The output of `sshd -T` (sshd(8), "extended test mode"): a keyword in lower
 // case and its value on each line:
