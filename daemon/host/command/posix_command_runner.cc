@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
+#include "absl/base/config.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -39,6 +41,14 @@ constexpr absl::Duration kPollStep = absl::Milliseconds(10);
 constexpr int kMaxLeftOfUser = 8;
 // Limit of what a grandchild may still write to a pipe after the child's end.
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
+// Stack of a child in our memory; closefrom(3) alone needs 1 KiB.
+constexpr size_t kChildStackBytes = 64 << 10;
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(_GLIBCXX_TSAN)
+// Each sanitizer keeps records of a thread, which such a child would change.
+constexpr bool kSharesMemory = false;
+#else
+constexpr bool kSharesMemory = true;
+#endif
 
 absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
   return UnavailableWords("about", program,
@@ -211,19 +221,29 @@ const char* EnterPrivateView(const PrivateView& view) {
   return nullptr;
 }
 
-// Data that a child needs to become its program, made before the fork.
+// Data that a child needs to become its program, made before it starts. A child
+// in our memory reads it and has its stack in it, so this must exist until
+// then.
 struct Launch {
+  // True: the child starts in our memory. Copying that (fork(2)) and giving the
+  // copy back (execve(2)) takes several times as long as all the rest. A child
+  // that changes its user or its mounts gets a copy.
+  bool SharesMemory() const { return kSharesMemory && !view && !user; }
+
+  std::vector<std::string> words;
+  std::vector<std::string> environment;
+  std::optional<PrivateView> view;  // None: the program sees what we see.
+  std::optional<RunAs> user;        // None: our own.
+  const ProgramGroup* group;        // A user's program's.
+  pid_t parent;
+  std::vector<char*> argv;       // Of `words`.
+  std::vector<char*> variables;  // Of `environment`.
   int standard_input;
   int standard_output;
   int standard_error;
   // Receives the StartFailure; closed by a program that started.
   int failure;
-  pid_t parent;
-  char* const* argv;
-  char* const* environment;
-  const PrivateView* view;    // Null: the program sees what we see.
-  const RunAs* user;          // Null: our own.
-  const ProgramGroup* group;  // A user's program's.
+  std::unique_ptr<char[]> stack;
 };
 
 // Returns false with errno set.
@@ -242,9 +262,10 @@ bool TakeDescriptors(const Launch& launch, int failure) {
   return true;
 }
 
-// Runs in the child of a process with threads, so it takes no lock.
+// Runs in the child of a process with threads, perhaps in that one's memory, so
+// it takes no lock and changes nothing there but errno.
 [[noreturn]] void BecomeProgram(const Launch& launch) {
-  if (launch.user == nullptr) {
+  if (!launch.user) {
     setpgid(0, 0);
   } else {
     launch.group->Enter();
@@ -269,12 +290,12 @@ bool TakeDescriptors(const Launch& launch, int failure) {
   StartFailure why;
   if (TakeDescriptors(launch, kFailure)) {
     failure = kFailure;
-    if (launch.view != nullptr) why.lacked = EnterPrivateView(*launch.view);
-    if (why.lacked == nullptr && launch.user != nullptr) {
+    if (launch.view) why.lacked = EnterPrivateView(*launch.view);
+    if (why.lacked == nullptr && launch.user) {
       why.lacked = BecomeUser(*launch.user, launch.parent);
     }
     if (why.lacked == nullptr) {
-      execve(launch.argv[0], launch.argv, launch.environment);
+      execve(launch.argv[0], launch.argv.data(), launch.variables.data());
     }
   }
   why.error = errno;
@@ -283,15 +304,27 @@ bool TakeDescriptors(const Launch& launch, int failure) {
   _exit(127);
 }
 
-// Calls fork() with signals blocked, so that no handler runs in the child.
-pid_t ForkQuietly() {
+int BecomeProgramOf(void* launch) {
+  BecomeProgram(*static_cast<const Launch*>(launch));
+}
+
+// Returns the pid, or -1 with errno set. Signals are blocked meanwhile, so that
+// no handler runs in the child.
+pid_t StartBlocked(Launch& launch) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = fork();
+  pid_t pid;
+  if (launch.SharesMemory()) {
+    pid = clone(&BecomeProgramOf, launch.stack.get() + kChildStackBytes,
+                CLONE_VM | SIGCHLD, &launch);
+  } else {
+    pid = fork();
+    if (pid == 0) BecomeProgram(launch);
+  }
   const int error = errno;
-  if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   return pid;
 }
@@ -422,10 +455,28 @@ OwnedFd OpenInput(const std::string& text) {
   return file;
 }
 
-// Returns the pid, with the read ends in `out` and `err`.
-absl::StatusOr<pid_t> Start(const Command& command,
-                            const std::vector<std::string>& environment,
-                            const ProgramGroup& group,
+absl::StatusOr<std::shared_ptr<Launch>> MakeLaunch(
+    const Command& command, const std::vector<std::string>& environment,
+    const ProgramGroup& group) {
+  auto launch = std::make_shared<Launch>();
+  launch->words = command.argv;
+  launch->environment = environment;
+  if (command.instead.has_value()) {
+    ASSIGN_OR_RETURN(launch->view, MakePrivateView(*command.instead));
+  }
+  if (command.as.has_value()) launch->user = *command.as;
+  launch->group = &group;
+  launch->parent = getpid();
+  launch->argv = Pointers(launch->words);
+  launch->variables = Pointers(launch->environment);
+  // Not make_unique, which would write to all of it.
+  if (launch->SharesMemory()) launch->stack.reset(new char[kChildStackBytes]);
+  return launch;
+}
+
+// Returns the pid, with the read ends in `out` and `err`. `launch` must exist
+// until that child has ended.
+absl::StatusOr<pid_t> Start(const Command& command, Launch& launch,
                             SteadyClock::time_point end, Stream& out,
                             Stream& err) {
   const std::string& program = command.argv[0];
@@ -438,28 +489,11 @@ absl::StatusOr<pid_t> Start(const Command& command,
       !MakePipe(&failure)) {
     return ResourceStatus(program, "pipe");
   }
-  std::optional<PrivateView> view;
-  if (command.instead.has_value()) {
-    ASSIGN_OR_RETURN(view, MakePrivateView(*command.instead));
-  }
-  const std::vector<char*> argv = Pointers(command.argv);
-  const std::vector<char*> variables = Pointers(environment);
-  const Launch launch = {input.get(),
-                         out_pipe.write_end.get(),
-                         err_pipe.write_end.get(),
-                         failure.write_end.get(),
-                         getpid(),
-                         argv.data(),
-                         variables.data(),
-                         view.has_value() ? &*view : nullptr,
-                         command.as.has_value() ? &*command.as : nullptr,
-                         &group};
-  // The function never returns in the child.
-  const pid_t pid = StartChild([&launch] {
-    const pid_t forked = ForkQuietly();
-    if (forked == 0) BecomeProgram(launch);
-    return forked;
-  });
+  launch.standard_input = input.get();
+  launch.standard_output = out_pipe.write_end.get();
+  launch.standard_error = err_pipe.write_end.get();
+  launch.failure = failure.write_end.get();
+  const pid_t pid = StartChild([&launch] { return StartBlocked(launch); });
   if (pid < 0) return StartStatus(program, {errno, nullptr});
   failure.write_end = OwnedFd();
   if (const auto why = ReadFailure(failure.read_end.get(), end)) {
@@ -509,9 +543,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   // Reaps children that were left behind and have ended since.
   {
     absl::MutexLock lock(&mutex_);
-    DropIf(&left_behind_, [](const auto& each) {
-      return ReapChild(each.first, nullptr) != 0;
-    });
+    DropIf(&left_behind_,
+           [](const auto& each) { return ReapChild(each.pid, nullptr) != 0; });
   }
   CommandResult result;
   if (command.deadline <= absl::ZeroDuration()) {
@@ -529,8 +562,9 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const SteadyClock::time_point end =
       begin + absl::ToChronoNanoseconds(
                   std::min<absl::Duration>(command.deadline, absl::Hours(24)));
-  ASSIGN_OR_RETURN(const pid_t pid,
-                   Start(command, environment, group, end, out, err));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Launch> launch,
+                   MakeLaunch(command, environment, group));
+  ASSIGN_OR_RETURN(const pid_t pid, Start(command, *launch, end, out, err));
   Child child(pid);
   result.pid = pid;
   bool ended = child.Follow(out, err, end);
@@ -546,8 +580,9 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   if (!ended) {
     result.left_running = true;
     absl::MutexLock lock(&mutex_);
-    left_behind_.emplace_back(
-        pid, command.as ? std::make_optional(command.as->uid) : std::nullopt);
+    left_behind_.push_back(
+        {pid, command.as ? std::make_optional(command.as->uid) : std::nullopt,
+         launch});
     return result;
   }
   const bool reaped = child.Reap(&result);
@@ -564,7 +599,7 @@ absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
   absl::MutexLock lock(&mutex_);
   const auto left = std::count_if(
       left_behind_.begin(), left_behind_.end(),
-      [&](const auto& each) { return each.second == command.as->uid; });
+      [&](const auto& each) { return each.uid == command.as->uid; });
   if (left < kMaxLeftOfUser) return absl::OkStatus();
   return InFront(command.argv[0], UnavailableWords("msg-step-left-behind", left,
                                                    command.as->name));

@@ -12,9 +12,9 @@
 #define DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -42,6 +42,13 @@ class PosixCommandRunner final : public CommandRunner {
   absl::StatusOr<CommandResult> Run(const Command& command) override;
 
  private:
+  struct LeftBehind {
+    int pid;
+    std::optional<uint32_t> uid;  // Whom it ran as, unless as this process.
+    // A program that has not begun may still use it.
+    std::shared_ptr<const void> launch;
+  };
+
   absl::Status CheckLeftBehind(const Command& command)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -51,9 +58,7 @@ class PosixCommandRunner final : public CommandRunner {
   const std::vector<std::string> driver_libraries_;
   const absl::Duration kill_grace_;
   absl::Mutex mutex_;
-  // Pids, each with the uid it ran as, if any.
-  std::vector<std::pair<int, std::optional<uint32_t>>> left_behind_
-      ABSL_GUARDED_BY(mutex_);
+  std::vector<LeftBehind> left_behind_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd
