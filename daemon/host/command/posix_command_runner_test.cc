@@ -531,6 +531,31 @@ TEST(PosixCommandRunnerTest, RunsManyAtOnce) {
   EXPECT_THAT(outputs, Each("same\n"));
 }
 
+// A child that cannot begin writes its errno where the thread has its own.
+TEST(PosixCommandRunnerTest, TellsEachOfManyWhyItsOwnProgramDidNotStart) {
+  PosixCommandRunner runner;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < 12; ++i) {
+    threads.emplace_back([&runner, &wrong, i] {
+      for (int round = 0; round < 20; ++round) {
+        const char* const program = i % 3 == 0   ? "/no/such"
+                                    : i % 3 == 1 ? "/etc/passwd"
+                                                 : "/bin/true";
+        const absl::StatusCode expected =
+            i % 3 == 0   ? absl::StatusCode::kNotFound
+            : i % 3 == 1 ? absl::StatusCode::kPermissionDenied
+                         : absl::StatusCode::kOk;
+        const auto result = runner.Run({{program}, kAmple});
+        wrong += result.status().code() != expected;
+        wrong += result.ok() && result->exit_status != 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(PosixCommandRunnerTest, LeavesNoDescriptorsBehind) {
   const auto count_open = [] {
     int count = 0;
