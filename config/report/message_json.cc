@@ -4,8 +4,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -16,13 +18,21 @@
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/type_resolver.h"
 #include "google/protobuf/util/type_resolver_util.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 namespace {
 
 namespace util = google::protobuf::util;
 
-// The types of our messages. The one at `url` lacks the fields `without`.
+constexpr absl::string_view kTypes = "type.googleapis.com/";
+
+// From this depth on an object is printed on one line: in a report a finding.
+constexpr size_t kOneLineDepth = 4;
+
+// The types of our messages. The one at `url` lacks the fields `without`. A
+// value has only what it is made of: its fields count as those of a oneof, of
+// which no default is printed.
 struct Types final : util::TypeResolver {
   util::Status ResolveMessageType(const std::string& of,
                                   google::protobuf::Type* type) override {
@@ -31,6 +41,9 @@ struct Types final : util::TypeResolver {
     };
     const util::Status status = all->ResolveMessageType(of, type);
     DropIf(type->mutable_fields(), is_without);
+    if (of == value_url) {
+      for (auto& field : *type->mutable_fields()) field.set_oneof_index(1);
+    }
     return status;
   }
   util::Status ResolveEnumType(const std::string& of,
@@ -40,8 +53,31 @@ struct Types final : util::TypeResolver {
 
   util::TypeResolver* all = nullptr;
   std::string url;
+  const std::string value_url =
+      absl::StrCat(kTypes, FindingValue::descriptor()->full_name());
   absl::Span<const absl::string_view> without;
 };
+
+// Joins lines that are indented by more than `depth`, and ends of objects and
+// lists at it, to the line before. Texts have no line ends, which are \n there.
+std::string JoinedLines(absl::string_view json, size_t depth) {
+  std::string joined;
+  joined.reserve(json.size());
+  for (const absl::string_view line :
+       absl::StrSplit(json, '\n', absl::SkipEmpty())) {
+    const absl::string_view text = absl::StripLeadingAsciiWhitespace(line);
+    const size_t indented = line.size() - text.size();
+    const bool ends =
+        absl::StartsWith(text, "}") || absl::StartsWith(text, "]");
+    if (indented > depth || (ends && indented == depth)) {
+      absl::StrAppend(&joined, text);
+    } else {
+      absl::StrAppend(&joined, joined.empty() ? "" : "\n",
+                      depth == 0 ? text : line);
+    }
+  }
+  return absl::StrCat(joined, "\n");
+}
 
 }  // namespace
 
@@ -65,28 +101,20 @@ std::string MessageJson(const google::protobuf::Message& message,
     english->SerializeToCodedStream(&out);
   }
   static auto* const all = util::NewTypeResolverForDescriptorPool(
-      "type.googleapis.com",
+      std::string(absl::StripSuffix(kTypes, "/")),
       google::protobuf::DescriptorPool::generated_pool());
   Types types;
   types.all = all;
-  types.url = absl::StrCat("type.googleapis.com/",
-                           message.GetDescriptor()->full_name());
+  types.url = absl::StrCat(kTypes, message.GetDescriptor()->full_name());
   types.without = without;
   std::string json;
   const auto status =
       util::BinaryToJsonString(&types, types.url, bytes, &json, options);
   // Our messages have no Any; only a mistake of ours can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
-  return absl::StrCat(SafeJson(absl::StripTrailingAsciiWhitespace(json)), "\n");
+  return JoinedLines(SafeJson(json), kOneLineDepth);
 }
 
-std::string OnOneLine(const std::string& json) {
-  std::string line;
-  // Texts in it have no line ends, which are written as \\n.
-  for (const absl::string_view part : absl::StrSplit(json, '\n')) {
-    absl::StrAppend(&line, absl::StripLeadingAsciiWhitespace(part));
-  }
-  return absl::StrCat(line, "\n");
-}
+std::string OnOneLine(const std::string& json) { return JoinedLines(json, 0); }
 
 }  // namespace clusterd

@@ -32,6 +32,25 @@ TEST(MessageJsonTest, KeepsFieldNamesAndWritesZeros) {
   EXPECT_THAT(json, HasSubstr("\"spec_digest\": \"\""));
 }
 
+TEST(MessageJsonTest, PrintsAFindingOnOneLineAndOfAValueWhatItIsMadeOf) {
+  Report report;
+  Finding& finding = *report.add_rules()->add_findings();
+  finding.set_rule("mtu-uniform");
+  FindingValue* const value = finding.add_values();
+  value->set_name("mtu");
+  value->set_number(1500);
+  value->add_values()->set_words("none");
+  finding.add_values()->set_text("{\n    ]");
+  const std::string json = MessageJson(report);
+  EXPECT_THAT(json, HasSubstr("\n    {\"rule\": \"mtu-uniform\",\"state\""));
+  EXPECT_THAT(json,
+              HasSubstr("\"values\": [{\"name\": \"mtu\",\"number\": \"1500\","
+                        "\"values\": [{\"words\": \"none\"}]},"
+                        "{\"text\": \"{\\n    ]\"}]"));
+  EXPECT_THAT(json, HasSubstr("\"command\": \"\"}\n   ],\n"));
+  ExpectParsesTo(report, json);
+}
+
 TEST(SparseJsonTest, LeavesOutZerosAndParsesBackToTheSameMessage) {
   const auto report = GoldenMessage<Report>("reports/hostile");
   const std::string json = SparseJson(report);

@@ -76,7 +76,8 @@ std::string ElementSchema(const FieldDescriptor& field) {
   }
 }
 
-// Adds the schemas of the message and of those in it, by name.
+// Adds the schemas of the message and of those in it, by name. A value has only
+// what it is made of.
 void AddSchemas(const Descriptor& type, Fields& defs) {
   if (defs.count(type.name()) > 0) return;
   defs[type.name()];
@@ -96,6 +97,7 @@ void AddSchemas(const Descriptor& type, Fields& defs) {
     if (field.is_repeated() || !field.has_presence()) required.push_back(name);
     if (is_message) AddSchemas(*field.message_type(), defs);
   }
+  if (&type == FindingValue::descriptor()) required.clear();
   *defs[type.name()].mutable_struct_value() = ParseJson(absl::StrCat(
       R"({"type": "object", "properties": {)", absl::StrJoin(properties, ", "),
       R"(}, "required": [)", absl::StrJoin(required, ", "), "]}"));

@@ -16,15 +16,18 @@ namespace clusterd {
 namespace {
 
 // The key for folding findings. Findings of different rows differ in name.
+// Messages are not copied for it: a cluster may have tens of thousands.
 std::string KeyOf(const NamedFinding& named) {
-  Finding key;
-  key.set_finding(std::string(named.name));
-  key.set_state(named.state);
-  key.set_caused_by(named.caused_by);
-  key.set_fixed_by_plan(named.by_hand);
-  *key.mutable_values() = named.values;
-  *key.mutable_expects() = named.expects;
-  return key.SerializeAsString();
+  std::string key =
+      absl::StrCat(named.name, "/", named.caused_by, "/", named.state, "/",
+                   static_cast<int>(named.by_hand));
+  const auto append = [&](const FindingValue& value) {
+    absl::StrAppend(&key, "/", value.ByteSizeLong(), "/");
+    value.AppendToString(&key);
+  };
+  absl::c_for_each(named.values, append);
+  append(named.expects);
+  return key;
 }
 
 }  // namespace

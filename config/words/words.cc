@@ -132,7 +132,9 @@ std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
   // Most texts have no value, and a cluster may have a finding a device.
   if (text.find('$') == text.npos) return std::string(text);
   std::array<std::string, 10> texts;
-  for (int i = 0; i < std::min<int>(texts.size(), values.size()); ++i) {
+  for (size_t at = 0; at + 1 < text.size(); ++at) {
+    const int i = text[at + 1] - '0';
+    if (text[at] != '$' || i < 0 || i > 9 || i >= values.size()) continue;
     texts[i] = ValueText(values[i]);
   }
   std::string made =
