@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/words/message.h"
@@ -112,7 +113,10 @@ std::string MessageJson(const google::protobuf::Message& message,
       util::BinaryToJsonString(&types, types.url, bytes, &json, options);
   // Our messages have no Any; only a mistake of ours can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
-  return JoinedLines(SafeJson(json), kOneLineDepth);
+  // An empty list is printed all the same, then in front.
+  return absl::StrReplaceAll(
+      JoinedLines(SafeJson(json), kOneLineDepth),
+      {{"{\"values\": [],", "{"}, {"{\"values\": []}", "{}"}});
 }
 
 std::string OnOneLine(const std::string& json) { return JoinedLines(json, 0); }
