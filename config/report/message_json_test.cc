@@ -41,12 +41,12 @@ TEST(MessageJsonTest, PrintsAFindingOnOneLineAndOfAValueWhatItIsMadeOf) {
   value->set_number(1500);
   value->add_values()->set_words("none");
   finding.add_values()->set_text("{\n    ]");
+  finding.add_values();
   const std::string json = MessageJson(report);
   EXPECT_THAT(json, HasSubstr("\n    {\"rule\": \"mtu-uniform\",\"state\""));
-  EXPECT_THAT(json,
-              HasSubstr("\"values\": [{\"name\": \"mtu\",\"number\": \"1500\","
-                        "\"values\": [{\"words\": \"none\"}]},"
-                        "{\"text\": \"{\\n    ]\"}]"));
+  EXPECT_THAT(json, HasSubstr(R"("values": [{"values": [{"words": "none"}],)"
+                              R"("name": "mtu","number": "1500"},)"
+                              R"({"text": "{\n    ]"},{}],"observed": "",)"));
   EXPECT_THAT(json, HasSubstr("\"command\": \"\"}\n   ],\n"));
   ExpectParsesTo(report, json);
 }
