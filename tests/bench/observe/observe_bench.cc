@@ -1,8 +1,13 @@
 // The cost of an observation beside the vendor's commands: a host of 8 devices,
 // as a ratio to the slowest device's own chain of commands, run alone and one
-// after another. Both are measured in turn, so that a busy machine slows both.
+// after another; and the time to run /bin/true from a process of much memory,
+// as a ratio to posix_spawn(3). Each pair is measured in turn, so that a busy
+// machine slows both.
 //   observe_bench PATH_OF_SLOW_TOOL [ROUNDS]
-// Ends with 1 if the median ratio is over the limit.
+// Ends with 1 if a median ratio is over its limit.
+#include <spawn.h>
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -21,6 +26,8 @@ namespace clusterd {
 namespace {
 
 constexpr double kLimit = 1.10;
+constexpr double kStartLimit = 2.0;
+constexpr size_t kMemoryBytes = 256 << 20;
 constexpr int kDevices = 8;
 constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 constexpr const char* kChain[] = {
@@ -101,6 +108,42 @@ int Measure(const std::string& tool, int rounds) {
   return ratio <= kLimit ? 0 : 1;
 }
 
+// Zero if it did not run.
+absl::Duration Spawn(Clock* clock) {
+  const absl::Duration begin = clock->Monotonic();
+  char name[] = "/bin/true";
+  char* const argv[] = {name, nullptr};
+  char* const variables[] = {nullptr};
+  pid_t pid = 0;
+  int status = 0;
+  if (posix_spawn(&pid, name, nullptr, nullptr, argv, variables) != 0 ||
+      waitpid(pid, &status, 0) != pid || status != 0) {
+    return absl::ZeroDuration();
+  }
+  return clock->Monotonic() - begin;
+}
+
+int MeasureStarts(int rounds) {
+  const std::vector<char> memory(kMemoryBytes, 'x');
+  PosixCommandRunner runner;
+  SystemClock clock;
+  std::vector<double> ours;
+  std::vector<double> ratios;
+  for (int round = 0; round < rounds * 10; ++round) {
+    const absl::Duration spawned = Spawn(&clock);
+    const auto result = runner.Run({{"/bin/true"}, absl::Seconds(10)});
+    if (spawned == absl::ZeroDuration() || !result.ok()) return 2;
+    ours.push_back(absl::ToDoubleMilliseconds(result->elapsed));
+    ratios.push_back(ours.back() / absl::ToDoubleMilliseconds(spawned));
+  }
+  const double ratio = Median(ratios);
+  std::printf(
+      "run /bin/true from %zu MB, %d rounds: %.2f ms, ratio to posix_spawn "
+      "%.2f (limit %.1f)\n",
+      memory.size() >> 20, rounds * 10, Median(ours), ratio, kStartLimit);
+  return ratio <= kStartLimit ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace clusterd
 
@@ -111,5 +154,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s PATH_OF_SLOW_TOOL [ROUNDS]\n", argv[0]);
     return 2;
   }
-  return clusterd::Measure(argv[1], rounds);
+  return std::max(clusterd::MeasureStarts(rounds),
+                  clusterd::Measure(argv[1], rounds));
 }
