@@ -236,8 +236,8 @@ struct Launch {
   std::optional<RunAs> user;        // None: our own.
   const ProgramGroup* group;        // A user's program's.
   pid_t parent;
-  std::vector<char*> argv;       // Of `words`.
-  std::vector<char*> variables;  // Of `environment`.
+  std::vector<char*> argv;       // Point to `words`.
+  std::vector<char*> variables;  // Point to `environment`.
   int standard_input;
   int standard_output;
   int standard_error;
