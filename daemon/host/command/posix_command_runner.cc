@@ -6,18 +6,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "absl/base/config.h"
 #include "absl/strings/match.h"
@@ -28,6 +24,7 @@
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/host/command/orphans.h"
+#include "daemon/host/command/private_view.h"
 #include "daemon/host/command/program_path.h"
 
 namespace clusterd {
@@ -149,76 +146,6 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   }
   pointers.push_back(nullptr);
   return pointers;
-}
-
-// Shows one program a replacement of a machine's file, which never changes, in
-// a mount namespace that ends with the program. For queries that write.
-//
-// The copy lies in a memory file system of this namespace alone, in a folder
-// that only root enters, so nothing needs removal, even after a kill. The
-// folder around the file is read-only there. Otherwise replacing the file would
-// remove our mount (Linux 3.18 and later), and the program must not write the
-// new file either.
-struct PrivateView {
-  const PrivateFile* copy;
-  std::string file;  // Without a link on the way.
-  std::string folder;
-};
-
-// Exists on every Linux machine. The memory file system is mounted here
-// briefly, and then only over the file.
-constexpr char kFolder[] = "/run";
-constexpr char kCopy[] = "/run/copy";
-
-bool MountReadOnly(const char* folder) {
-  return mount(folder, folder, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
-         mount(nullptr, folder, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY,
-               nullptr) == 0;
-}
-
-// Returns whether `path` is still the open file.
-bool IsFile(const char* path, int fd) {
-  struct stat there;
-  struct stat ours;
-  if (stat(path, &there) != 0 || fstat(fd, &ours) != 0) return false;
-  errno = ESTALE;
-  return there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
-}
-
-// Called before the fork. FailedPrecondition: no such file.
-absl::StatusOr<PrivateView> MakePrivateView(const PrivateFile& copy) {
-  std::error_code error;
-  const std::string real = std::filesystem::canonical(copy.path, error);
-  if (error) {
-    return PreconditionWords("about", copy.path, Term(error.message()));
-  }
-  return PrivateView{&copy, real, real.substr(0, real.rfind('/') + 1)};
-}
-
-// Called in the child, before it becomes the program; takes no lock and
-// allocates no memory. Returns null, or a literal naming what failed, with
-// errno: then the program must not run.
-const char* EnterPrivateView(const PrivateView& view) {
-  if (unshare(CLONE_NEWNS) != 0) return "no mount namespace of its own";
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return "no mounts of its own";
-  }
-  if (!MountReadOnly(view.folder.c_str())) return "no read-only folder";
-  if (mount("tmpfs", kFolder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-            "mode=0700,size=16m") != 0) {
-    return "no memory file system";
-  }
-  const int fd = open(kCopy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 || !WriteAll(fd, view.copy->text) ||
-      fchmod(fd, view.copy->mode) != 0) {
-    return "no copy in memory";
-  }
-  if (mount(kCopy, view.file.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
-      umount2(kFolder, MNT_DETACH) != 0 || !IsFile(view.file.c_str(), fd)) {
-    return "the copy cannot stand for the file";
-  }
-  close(fd);
-  return nullptr;
 }
 
 // Data that a child needs to become its program, made before it starts. A child
