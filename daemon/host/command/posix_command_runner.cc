@@ -154,8 +154,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
 struct Launch {
   // True: the child starts in our memory. Copying that (fork(2)) and giving the
   // copy back (execve(2)) takes several times as long as all the rest. A child
-  // that changes its user or its mounts gets a copy.
-  bool SharesMemory() const { return kSharesMemory && !view && !user; }
+  // that becomes another user gets a copy: its rights must not reach our memory.
+  bool SharesMemory() const { return kSharesMemory && !user; }
 
   std::vector<std::string> words;
   std::vector<std::string> environment;
