@@ -46,7 +46,12 @@ class PosixFile final : public OpenFile {
  public:
   PosixFile(std::string path, int descriptor)
       : path_(std::move(path)), descriptor_(descriptor) {}
-  ~PosixFile() override { close(descriptor_); }
+  ~PosixFile() override {
+    // Closing is not enough: a child of another thread that is about to become
+    // its program has a copy of the descriptor, and so keeps the lock.
+    if (is_locked_) flock(descriptor_, LOCK_UN);
+    close(descriptor_);
+  }
 
   absl::StatusOr<std::string> ReadAll(size_t max_bytes) override {
     std::string content;
@@ -92,8 +97,8 @@ class PosixFile final : public OpenFile {
   absl::Status Sync() override { return Done(fsync(descriptor_), path_); }
 
   absl::StatusOr<bool> TryLock() override {
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
-    if (errno == EWOULDBLOCK || errno == EINTR) return false;
+    is_locked_ = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+    if (is_locked_ || errno == EWOULDBLOCK || errno == EINTR) return is_locked_;
     return Error();
   }
 
@@ -111,6 +116,7 @@ class PosixFile final : public OpenFile {
 
   const std::string path_;
   const int descriptor_;
+  bool is_locked_ = false;
 };
 
 class PosixFileSystem final : public FileSystem {

@@ -1,7 +1,11 @@
 #include "daemon/host/change/file_system.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -111,6 +115,23 @@ TEST_F(PosixFileSystemTest, ALockIsHeldUntilTheFileIsClosed) {
   EXPECT_FALSE(*(*second)->TryLock());
   first->reset();
   EXPECT_TRUE(*(*second)->TryLock());
+}
+
+// A program of another thread is being started.
+TEST_F(PosixFileSystemTest, ALockEndsThoughAChildHasTheDescriptor) {
+  Write("/lock", "");
+  auto first = files_->Open("/lock", OpenMode::kReadWrite);
+  ASSERT_TRUE(*(*first)->TryLock());
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (true) pause();
+  }
+  first->reset();
+  auto second = files_->Open("/lock", OpenMode::kReadWrite);
+  EXPECT_TRUE(*(*second)->TryLock());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_F(PosixFileSystemTest, ReplacingAFileMakesANewInodeWithTheOldMode) {
