@@ -15,7 +15,7 @@
 #include <chrono>
 #include <memory>
 
-#include "absl/base/config.h"
+#include "absl/base/attributes.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -40,8 +40,8 @@ constexpr int kMaxLeftOfUser = 8;
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 // Stack of a child in our memory; closefrom(3) alone needs 1 KiB.
 constexpr size_t kChildStackBytes = 64 << 10;
-#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(_GLIBCXX_TSAN)
-// Each sanitizer keeps records of a thread, which such a child would change.
+#if defined(_GLIBCXX_TSAN)
+// This sanitizer keeps records of a thread, which such a child would change.
 constexpr bool kSharesMemory = false;
 #else
 constexpr bool kSharesMemory = true;
@@ -154,7 +154,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
 struct Launch {
   // True: the child starts in our memory. Copying that (fork(2)) and giving the
   // copy back (execve(2)) takes several times as long as all the rest. A child
-  // that becomes another user gets a copy: its rights must not reach our memory.
+  // that becomes another user gets a copy: its rights must not reach our
+  // memory.
   bool SharesMemory() const { return kSharesMemory && !user; }
 
   std::vector<std::string> words;
@@ -190,8 +191,10 @@ bool TakeDescriptors(const Launch& launch, int failure) {
 }
 
 // Runs in the child of a process with threads, perhaps in that one's memory, so
-// it takes no lock and changes nothing there but errno.
-[[noreturn]] void BecomeProgram(const Launch& launch) {
+// it takes no lock and changes nothing there but errno. AddressSanitizer would
+// look for the end of the parent's stack.
+[[noreturn]] ABSL_ATTRIBUTE_NO_SANITIZE_ADDRESS void BecomeProgram(
+    const Launch& launch) {
   if (!launch.user) {
     setpgid(0, 0);
   } else {
@@ -231,7 +234,7 @@ bool TakeDescriptors(const Launch& launch, int failure) {
   _exit(127);
 }
 
-int BecomeProgramOf(void* launch) {
+ABSL_ATTRIBUTE_NO_SANITIZE_ADDRESS int BecomeProgramOf(void* launch) {
   BecomeProgram(*static_cast<const Launch*>(launch));
 }
 
