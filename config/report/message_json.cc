@@ -31,9 +31,9 @@ constexpr absl::string_view kTypes = "type.googleapis.com/";
 // From this depth on an object is printed on one line: in a report a finding.
 constexpr size_t kOneLineDepth = 4;
 
-// The types of our messages. The one at `url` lacks the fields `without`. A
-// value has only what it is made of: its fields count as those of a oneof, of
-// which no default is printed.
+// The types of our messages. The one at `url` lacks the fields `without`. The
+// fields of a value count as those of a oneof, so that only those that are set
+// are printed.
 struct Types final : util::TypeResolver {
   util::Status ResolveMessageType(const std::string& of,
                                   google::protobuf::Type* type) override {

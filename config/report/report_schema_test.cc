@@ -76,8 +76,8 @@ std::string ElementSchema(const FieldDescriptor& field) {
   }
 }
 
-// Adds the schemas of the message and of those in it, by name. A value has only
-// what it is made of.
+// Adds the schemas of the message and of those in it, by name. A report has
+// only those fields of a value that are set.
 void AddSchemas(const Descriptor& type, Fields& defs) {
   if (defs.count(type.name()) > 0) return;
   defs[type.name()];
