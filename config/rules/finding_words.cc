@@ -106,21 +106,25 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments) {
   return absl::StrCat("hccn_tool -i ", device, " ", arguments);
 }
 
+void RenderRule(absl::string_view product, RuleResult* result) {
+  const Writer writer(product);
+  const Rule* const rule = FindRule(result->rule());
+  for (Finding& finding : *result->mutable_findings()) {
+    writer.Write(rule, &finding);
+  }
+  RenderAround(result);
+  if (rule == nullptr || result->findings().empty()) return;
+  result->set_why(std::string(rule->text().why));
+  result->set_source(std::string(rule->text().source));
+  if (result->state() == SKIPPED && result->skip_is_finding()) {
+    result->set_skip_reason(result->findings(0).observed());
+  }
+}
+
 void RenderReport(Report* report) {
-  const Writer writer(report->product());
   RenderWords(report);
   for (RuleResult& result : *report->mutable_rules()) {
-    const Rule* const rule = FindRule(result.rule());
-    for (Finding& finding : *result.mutable_findings()) {
-      writer.Write(rule, &finding);
-    }
-    RenderAround(&result);
-    if (rule == nullptr || result.findings().empty()) continue;
-    result.set_why(std::string(rule->text().why));
-    result.set_source(std::string(rule->text().source));
-    if (result.state() == SKIPPED && result.skip_is_finding()) {
-      result.set_skip_reason(result.findings(0).observed());
-    }
+    RenderRule(report->product(), &result);
   }
 }
 

@@ -27,6 +27,9 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments);
 // a newer controller, are shown by their names.
 void RenderReport(Report* report);
 
+// The part of that for one rule, in a cluster of that product.
+void RenderRule(absl::string_view product, RuleResult* result);
+
 // Writes the texts of changes from their findings, in the current language.
 void RenderDiff(absl::string_view product, ReportDiff* diff);
 

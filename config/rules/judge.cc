@@ -330,6 +330,16 @@ State Verdict(const ClusterView& view, const Report& report) {
   return complete ? worst : std::max(worst, UNKNOWN);
 }
 
+// Does what RenderReport does.
+void Render(const ClusterView& view, Report* report) {
+  RenderWords(report);
+  const Language language = CurrentLanguage();
+  RunEach(view, report->rules_size(), [&](size_t i) {
+    const InLanguage same(language);
+    RenderRule(report->product(), report->mutable_rules(static_cast<int>(i)));
+  });
+}
+
 // REQUIRES: there is one.
 void DescribeJob(const ClusterView& view, Report* report) {
   const JobSpec& job = *view.job();
@@ -451,7 +461,7 @@ Report BuildReport(const ClusterSpec& spec,
   CountWaived(&report);
   AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
-  RenderReport(&report);
+  Render(view, &report);
   return report;
 }
 

@@ -1,5 +1,6 @@
 #include "config/words/message.h"
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -80,9 +81,30 @@ const google::protobuf::FieldDescriptor* TextOf(
   return words.containing_type()->FindFieldByName(std::string(name));
 }
 
+// True if messages of the type, or in it, may have words and their text. A
+// report has many findings and subjects, which do not.
+bool MayHaveText(const google::protobuf::Descriptor& type) {
+  thread_local absl::flat_hash_map<const google::protobuf::Descriptor*, bool>
+      known;
+  // True until it is known, for a type that is in itself.
+  const auto [at, is_new] = known.try_emplace(&type, true);
+  if (!is_new) return at->second;
+  bool may = false;
+  for (int i = 0; i < type.field_count() && !may; ++i) {
+    const google::protobuf::FieldDescriptor& field = *type.field(i);
+    if (field.cpp_type() != field.CPPTYPE_MESSAGE) continue;
+    may = field.message_type() == FindingValue::descriptor()
+              ? TextOf(field) != nullptr
+              : MayHaveText(*field.message_type());
+  }
+  known[&type] = may;
+  return may;
+}
+
 }  // namespace
 
 void RenderWords(google::protobuf::Message* message, bool drop) {
+  if (!MayHaveText(*message->GetDescriptor())) return;
   const google::protobuf::Reflection* const reflection =
       message->GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
