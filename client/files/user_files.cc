@@ -150,7 +150,7 @@ absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
   if (PlanDigest(known) != PlanDigest(plan)) {
     return PreconditionWords("msg-plan-has-unknown-fields");
   }
-  return SparseJson(plan);
+  return MessageJson(plan, /*with_defaults=*/false);
 }
 
 absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {

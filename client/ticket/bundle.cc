@@ -240,15 +240,16 @@ void Bundle::Add(const std::string& name, absl::string_view text,
 }
 
 void Bundle::AddReport(const Report& report) {
-  Add("check.json", SparseJson(report), "check made for this bundle");
+  Add("check.json", MessageJson(report, /*with_defaults=*/false),
+      "check made for this bundle");
   std::ostringstream text;
   PrintReportTable(report, Style(), /*verbose=*/true, text);
   Add("check.txt", text.str(), "the same for people");
 }
 
 void Bundle::AddFacts(const HostFacts& facts) {
-  Add(absl::StrCat(FileName(facts.host()), "/facts.json"), SparseJson(facts),
-      "observed now");
+  Add(absl::StrCat(FileName(facts.host()), "/facts.json"),
+      MessageJson(facts, /*with_defaults=*/false), "observed now");
 }
 
 void Bundle::AddHost(const LogsOfHost& host) {
@@ -303,7 +304,8 @@ void Bundle::AddHost(const LogsOfHost& host) {
                              file.size_bytes(), " bytes"),
         file.changed_at_ms() / 1000);
   }
-  Add(folder + "/logs.json", SparseJson(summary), "codes and files of logs");
+  Add(folder + "/logs.json", MessageJson(summary, /*with_defaults=*/false),
+      "codes and files of logs");
 }
 
 std::string Bundle::Index() const {

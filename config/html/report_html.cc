@@ -69,8 +69,7 @@ constexpr size_t kLinesOfHost = 40;
 // pages name rules, and the texts stand with the findings and in the JSON.
 constexpr size_t kHostTextBytes = size_t{1} << 20;
 // Unknown findings that follow from others, which the script shows on pages of
-// hosts;
-// it shows further ones in English.
+// hosts; it shows further ones in English.
 constexpr size_t kMaxTranslatedRows = 1000;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;

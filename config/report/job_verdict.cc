@@ -18,6 +18,7 @@
 #include "config/words/subject_text.h"
 #include "config/words/terminal.h"
 #include "config/words/waiver_text.h"
+#include "google/protobuf/util/field_mask_util.h"
 
 namespace clusterd {
 namespace {
@@ -204,10 +205,8 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
   for (const JobVerdict::Host& host : verdict.hosts()) {
     verdict.set_verdict(WorseState(verdict.verdict(), host.state()));
   }
-  for (JobReason& reason :
-       ReasonsOf(std::move(seen[""]), kMaxReasonsOfCluster)) {
-    *verdict.add_reasons() = std::move(reason);
-  }
+  const auto about_all = ReasonsOf(std::move(seen[""]), kMaxReasonsOfCluster);
+  verdict.mutable_reasons()->Add(about_all.begin(), about_all.end());
   return verdict;
 }
 
@@ -231,19 +230,15 @@ VerdictBytes BytesForHosts(JobVerdict verdict) {
 }
 
 Report ReportForHook(const Report& report) {
+  google::protobuf::FieldMask kept_fields;
+  google::protobuf::util::FieldMaskUtil::FromString(
+      "schema_version,clusterd_version,cluster,run_id,started_at_ms,elapsed_ms,"
+      "error,job_id,job_servers,job_devices,rule_counts",
+      &kept_fields);
   Report cut;
-  cut.set_schema_version(report.schema_version());
-  cut.set_clusterd_version(report.clusterd_version());
-  cut.set_cluster(report.cluster());
-  cut.set_run_id(report.run_id());
-  cut.set_started_at_ms(report.started_at_ms());
-  cut.set_elapsed_ms(report.elapsed_ms());
+  google::protobuf::util::FieldMaskUtil::MergeMessageTo(report, kept_fields, {},
+                                                        &cut);
   cut.set_verdict(SupportedVerdict(report));
-  cut.set_error(report.error());
-  cut.set_job_id(report.job_id());
-  cut.set_job_servers(report.job_servers());
-  cut.set_job_devices(report.job_devices());
-  *cut.mutable_rule_counts() = report.rule_counts();
   *cut.add_said() = Worded("report-of-hook-role");
   cut.add_notes(EnglishText(cut.said(0)));
   for (const HostStatus& host : report.hosts()) {

@@ -3,11 +3,8 @@
 #include <memory>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
@@ -20,6 +17,7 @@
 #include "google/protobuf/util/type_resolver.h"
 #include "google/protobuf/util/type_resolver_util.h"
 #include "proto/finding.pb.h"
+#include "re2/re2.h"
 
 namespace clusterd {
 namespace {
@@ -28,8 +26,9 @@ namespace util = google::protobuf::util;
 
 constexpr absl::string_view kTypes = "type.googleapis.com/";
 
-// From this depth on an object is printed on one line: in a report a finding.
-constexpr size_t kOneLineDepth = 4;
+// Line ends inside an object that is indented by four: in a report, a finding.
+const LazyRE2 kInFinding = {R"(\n(?:     +|    ([\]}])))"};
+const LazyRE2 kInMessage = {R"(\n(?: +|([\]}])))"};
 
 // The types of our messages. The one at `url` lacks the fields `without`. The
 // fields of a value count as those of a oneof, so that only those that are set
@@ -59,25 +58,10 @@ struct Types final : util::TypeResolver {
   absl::Span<const absl::string_view> without;
 };
 
-// Joins lines that are indented by more than `depth`, and ends of objects and
-// lists at it, to the line before. Texts have no line ends, which are \n there.
-std::string JoinedLines(absl::string_view json, size_t depth) {
-  std::string joined;
-  joined.reserve(json.size());
-  for (const absl::string_view line :
-       absl::StrSplit(json, '\n', absl::SkipEmpty())) {
-    const absl::string_view text = absl::StripLeadingAsciiWhitespace(line);
-    const size_t indented = line.size() - text.size();
-    const bool ends =
-        absl::StartsWith(text, "}") || absl::StartsWith(text, "]");
-    if (indented > depth || (ends && indented == depth)) {
-      absl::StrAppend(&joined, text);
-    } else {
-      absl::StrAppend(&joined, joined.empty() ? "" : "\n",
-                      depth == 0 ? text : line);
-    }
-  }
-  return absl::StrCat(joined, "\n");
+// Removes those line ends. Texts have none: they are \n there.
+std::string Joined(std::string json, const LazyRE2& line_ends) {
+  RE2::GlobalReplace(&json, *line_ends, "\\1");
+  return json;
 }
 
 }  // namespace
@@ -115,10 +99,12 @@ std::string MessageJson(const google::protobuf::Message& message,
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   // An empty list is printed all the same, then in front.
   return absl::StrReplaceAll(
-      JoinedLines(SafeJson(json), kOneLineDepth),
+      Joined(SafeJson(json), kInFinding),
       {{"{\"values\": [],", "{"}, {"{\"values\": []}", "{}"}});
 }
 
-std::string OnOneLine(const std::string& json) { return JoinedLines(json, 0); }
+std::string OnOneLine(const std::string& json) {
+  return Joined(json, kInMessage);
+}
 
 }  // namespace clusterd

@@ -13,17 +13,12 @@
 namespace clusterd {
 
 // Ends with one newline. Parses back to an equal message. Characters that a
-// terminal would obey are \u escapes. `without`: leaves out those fields of the
-// message, but not those of messages in it.
+// terminal would obey are \u escapes. Without defaults it takes a fifth of the
+// time, and no tree of the whole in memory. `without`: leaves out those fields
+// of the message, but not those of messages in it.
 std::string MessageJson(const google::protobuf::Message& message,
                         bool with_defaults = true,
                         absl::Span<const absl::string_view> without = {});
-
-// The same without fields that have their default, for messages of many
-// megabytes: a fifth of the time, and no tree of the whole in memory.
-inline std::string SparseJson(const google::protobuf::Message& message) {
-  return MessageJson(message, /*with_defaults=*/false);
-}
 
 // The JSON of one message on one line, with its line end.
 std::string OnOneLine(const std::string& json);

@@ -186,7 +186,7 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
   }
   const CheckSelfResponse response = CheckSelf(observer, *host, *spec);
   if (flags.format == "json") {
-    *out << SparseJson(response);
+    *out << MessageJson(response, /*with_defaults=*/false);
   } else {
     // Prints as clusterctl does, in plain ASCII for any console.
     const Style plain;
