@@ -166,6 +166,30 @@ INSTANTIATE_TEST_SUITE_P(
       return info.param.name;
     });
 
+// Facts that a healthy host may lack do not change the verdict.
+TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.SetFault("server0", "host:npu_smi=absent");
+  cluster.SetFault("server0", "host:cann=absent");
+  cluster.StartAll();
+  const CheckOutcome outcome = cluster.Check();
+  EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
+  for (const RuleResult& rule : outcome.report.rules()) {
+    EXPECT_TRUE(rule.state() == PASS || rule.state() == SKIPPED)
+        << rule.ShortDebugString();
+    if (rule.rule() == "device-health") {
+      EXPECT_THAT(rule.summary(),
+                  Tells("not-reported-by", absl::StrCat(kAny, "health"),
+                        Counted(8, "device")));
+    }
+    if (rule.rule() == "version-uniform") {
+      EXPECT_THAT(rule.summary(),
+                  Tells("not-compared-on", absl::StrCat(kAny, "CANN"),
+                        Counted(1, "host")));
+    }
+  }
+}
+
 TEST(WrongCertificateTest, NeverAttaches) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   DemoCluster strangers(DemoSpec(2), kTwoHosts);
