@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "client/recording/recording.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {

@@ -47,7 +47,8 @@ TEST(StepVerdictTest, SaysWhatMovedOrWhatAFactLacks) {
             "x is 1, applied was 2");
   EXPECT_EQ(why({StepVerdict::kMoved, key, lacks, NumberValue(2)}),
             "x lacks 2");
-  EXPECT_EQ(why({StepVerdict::kUnknown}), Say("plan-say-change-unknown"));
+  EXPECT_EQ(why({StepVerdict::kUnknown, {}, {}, {}}),
+            Say("plan-say-change-unknown"));
 }
 
 TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
