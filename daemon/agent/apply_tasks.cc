@@ -368,14 +368,18 @@ PastApplies ApplyTasks::Past() const {
     };
     if (absl::c_none_of(journaled_, says_it)) sent.push_back(&result);
   }
-  const auto waits = [id = waits_.has_value() ? waits_->apply_id
-                                              : ""](const ApplyResult& result) {
-    return !id.empty() && id == result.apply_id() &&
-           result.outcome() == ApplyResult::APPLIED;
-  };
+  // A full disk keeps the journal of an apply that is rolled back already.
+  const auto last =
+      std::find_if(sent.rbegin(), sent.rend(), [this](const ApplyResult* each) {
+        return waits_.has_value() && each->apply_id() == waits_->apply_id;
+      });
+  const ApplyResult* const waiting =
+      last != sent.rend() && (*last)->outcome() == ApplyResult::APPLIED
+          ? *last
+          : nullptr;
   // It is always sent, however large the others are.
   absl::c_stable_partition(
-      sent, [&waits](const ApplyResult* each) { return !waits(*each); });
+      sent, [&](const ApplyResult* each) { return each != waiting; });
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;
   for (auto result = sent.rbegin(); result != sent.rend(); ++result) {
@@ -390,7 +394,7 @@ PastApplies ApplyTasks::Past() const {
     *added = **result;
     // The journal lacks this; 0 would mean a permanent apply.
     added->set_reverts_in_ms(
-        waits(*added) ? std::max<uint32_t>(1, ToMs(TimeLeftLocked())) : 0);
+        *result == waiting ? std::max<uint32_t>(1, ToMs(TimeLeftLocked())) : 0);
   }
   past.set_at_work(at_work_.value_or(""));
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
