@@ -171,9 +171,7 @@ TEST_F(ApplyRunTest, RollbackGoesOnPastHostsThatCannotBeRolledBack) {
 TEST_F(ApplyRunTest, HostWithoutTheJournalIsRefusedUnlessItWasLost) {
   ApplyOrder order = Order(3, 3, /*rollback=*/true);
   order.hosts[1].was_lost = true;
-  auto plan = std::make_shared<ClusterPlan>(*order.plan);
-  plan->set_plan_id("aaaabbbbccccdddd");
-  order.plan = plan;
+  order.report.set_plan_id("aaaabbbbccccdddd");
   ASSERT_TRUE(Start(std::move(order)).ok());
   AnswerWithoutJournal("a");
   AnswerWithoutJournal("b");
