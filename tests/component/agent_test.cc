@@ -227,7 +227,7 @@ TEST_F(AgentTest, LeavesAControllerThatDoesNotRead) {
   for (size_t i = 0; i < HubConnection::kMaxWaiting + kOnTheWire; ++i) {
     host_->stream().SendDrift(report);
   }
-  EXPECT_TRUE(host_->log().WaitFor("the controller does not read"));
+  EXPECT_TRUE(host_->log().WaitFor("the controller is not reading"));
   deaf.has_to_end.Notify();
   host_.reset();
   server_->Shutdown();
