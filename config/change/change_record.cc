@@ -74,7 +74,8 @@ void ExplainNoJournal(const ApplyReport& report, bool was_lost, bool has_plan,
 }  // namespace
 
 bool IsOpen(const ApplyReport& report) {
-  return AnyHostIn(report, kOpenStates);
+  return AnyHostIn(report, kOpenStates) ||
+         report.confirmation().state() == Confirmation::PENDING;
 }
 
 FindingValue ChangeWords(const ApplyReport& head) {
@@ -271,8 +272,13 @@ bool ChangeRecord::TakeBack(const ApplyReport& rollback) {
   for (const ApplyResult& host : rollback.hosts()) {
     const std::optional<size_t> index = IndexOf(host.host());
     if (!index.has_value() || !IsTakenBack(host)) continue;
-    Take(*index, host);
     any = true;
+    if (Take(*index, host)) continue;
+    // A further attempt has removed some of what an earlier one left.
+    ApplyResult* const known = mutable_host(*index);
+    if (known->outcome() != host.outcome()) continue;
+    *known->mutable_residues() = host.residues();
+    *known->mutable_residues_words() = host.residues_words();
   }
   if (!any) return false;
   AddNote(Worded("hub-rolled-back-by", rollback.run_id()), &report_);

@@ -40,7 +40,8 @@ inline constexpr std::initializer_list<HostState> kMayRevert = {
 inline constexpr std::initializer_list<HostState> kOpenStates = {
     HOST_LOST, HOST_CONFIRM_PENDING, HOST_REVERTING};
 
-// True if the result of a host may still change, though the run is over.
+// True if the result of a host may still change, though the run is over, or if
+// the change still waits to be confirmed.
 bool IsOpen(const ApplyReport& report);
 
 inline void AddNote(FindingValue note, ApplyReport* report) {

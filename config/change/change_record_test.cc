@@ -123,11 +123,25 @@ TEST(ChangeRecordTest, RollbackTakesBackWhatIsKept) {
   EXPECT_EQ(record.host(0).outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(record.host(0).steps(0).step(), 7u);
   EXPECT_THAT(NotesOf(record), Not(Contains(Tells("hub-hosts-kept-it"))));
-  rollback.Take(1, ResultOf(ApplyResult::ROLLED_BACK_WITH_RESIDUES));
-  EXPECT_TRUE(record.TakeBack(rollback.report()));
+  ApplyResult residues = ResultOf(ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+  for (const char* each : {"x", "y"}) {
+    residues.add_residues(each);
+    rollback = Asked(2, /*rollback=*/true);
+    rollback.Take(1, residues);
+    EXPECT_TRUE(record.TakeBack(rollback.report()));
+    EXPECT_EQ(record.host(1).residues_size(), residues.residues_size());
+  }
   rollback.Take(1, ResultOf(ApplyResult::ROLLED_BACK));
   EXPECT_TRUE(record.TakeBack(rollback.report()));
   EXPECT_EQ(record.host(1).outcome(), ApplyResult::ROLLED_BACK);
+}
+
+TEST(ChangeRecordTest, IsOpenWhileItWaitsToBeConfirmed) {
+  ApplyReport report;
+  report.add_hosts()->set_state(HOST_REFUSED);
+  EXPECT_FALSE(IsOpen(report));
+  report.mutable_confirmation()->set_state(Confirmation::PENDING);
+  EXPECT_TRUE(IsOpen(report));
 }
 
 TEST(ChangeRecordTest, HostThatHasNoJournalOfItIsNotPending) {

@@ -11,7 +11,7 @@ namespace clusterd {
 inline constexpr char kClusterdVersion[] = "0.1.0";
 
 // Hello.protocol_version of agent_hub.proto.
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 // ClusterPlan.schema_version of plan.proto.
 inline constexpr uint32_t kPlanSchemaVersion = 3;

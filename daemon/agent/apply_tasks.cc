@@ -393,8 +393,9 @@ PastApplies ApplyTasks::Past() const {
     ApplyResult* const added = past.add_results();
     *added = **result;
     // The journal lacks this; 0 would mean a permanent apply.
-    added->set_reverts_in_ms(
-        *result == waiting ? std::max<uint32_t>(1, ToMs(TimeLeftLocked())) : 0);
+    if (*result == waiting) {
+      added->set_reverts_in_ms(std::max<uint32_t>(1, ToMs(TimeLeftLocked())));
+    }
   }
   past.set_at_work(at_work_.value_or(""));
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);

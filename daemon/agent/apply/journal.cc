@@ -17,7 +17,7 @@ namespace clusterd {
 namespace {
 
 constexpr char kSuffix[] = ".journal";
-constexpr char kMagic[] = "clusterd journal 2\n";
+constexpr char kMagic[] = "clusterd journal 3\n";
 constexpr char kAnyMagic[] = "clusterd journal ";
 constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
 constexpr size_t kLengthBytes = 4;

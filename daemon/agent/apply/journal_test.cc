@@ -144,7 +144,7 @@ TEST(JournalTest, TellsADamagedFileFromOneOfAnotherVersion) {
     return std::string(status.message());
   };
   EXPECT_THAT(opened("something else entirely"), ::testing::HasSubstr(kPath));
-  EXPECT_THAT(opened("clusterd journal 1\nand its records"),
+  EXPECT_THAT(opened("clusterd journal 2\nand its records"),
               ::testing::HasSubstr(Say("msg-step-journal-version")));
 }
 

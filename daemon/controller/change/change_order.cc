@@ -224,7 +224,8 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
         known == nullptr ? host.steps_size() : known->steps_size();
     order.hosts.push_back({host.host(), known,
                            HostChangeDeadline(steps, command_ms),
-                           host.outcome() == ApplyResult::LOST});
+                           host.outcome() == ApplyResult::LOST ||
+                               host.outcome() == ApplyResult::RUNNING});
   }
   if (!order.hosts.empty()) return order;
   return PreconditionWords("msg-change-nothing-to-roll-back", apply.apply_id());

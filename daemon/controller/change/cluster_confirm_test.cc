@@ -322,6 +322,17 @@ TEST_F(ClusterConfirmTest, ExtendsOnAllHosts) {
   EXPECT_EQ(Shown().state(), Confirmation::REVERTING);
 }
 
+TEST_F(ClusterConfirmTest, DoesNotCallExtendedWhatIsRolledBackMeanwhile) {
+  ApplyOn(1);
+  AnswerFacts(0);
+  Extend(absl::Minutes(10));
+  ASSERT_FALSE(answer_.has_value());
+  ASSERT_TRUE(RollBack(id_).ok());
+  ASSERT_TRUE(answer_.has_value());
+  EXPECT_THAT(answer_->status().message(),
+              Tells("msg-change-not-extended", kAny, kAny));
+}
+
 TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   ApplyOn(2);
   AnswerAllFacts(2);

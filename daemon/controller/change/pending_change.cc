@@ -483,12 +483,16 @@ std::vector<PendingChange::Answered> PendingChange::EndLocked(
 
 void PendingChange::GiveUp() {
   std::vector<Answered> answered;
+  Answered extension;
+  FindingValue hosts;
   FactQueue::Ticket check = 0;
   {
     const absl::MutexLock one_at_a_time(&working_);
     {
       absl::MutexLock lock(&mutex_);
       if (over_) return;
+      extension = std::exchange(extending_, nullptr);
+      hosts = NameList(record_.HostsIn(kMayRevert));
       answered = EndLocked(&check);
       // Even a confirmed one, so that the next controller does not confirm it.
       EditLocked()->set_state(Confirmation::REVERTING);
@@ -498,6 +502,9 @@ void PendingChange::GiveUp() {
   }
   if (check != 0) parts_.queue->Leave(check);
   for (const Answered& answer : answered) answer(response());
+  if (extension == nullptr) return;
+  extension(UnavailableWords("msg-change-not-extended", ChangeWords(head_),
+                             std::move(hosts)));
 }
 
 void PendingChange::TakeBack(const ApplyReport& rollback) {
