@@ -4,7 +4,9 @@
 #include <functional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -179,12 +181,17 @@ std::optional<DscpClasses> ClassesOf(const SettingValue& value) {
 }
 
 PortSet PortsOf(const SettingValue& value) {
-  PortSet ports;
+  // In their order, so that each is added at the end: a hostile host may send
+  // thousands.
+  std::vector<PortSet::Range> ranges;
   for (const NumberPair& range : value.ports().pairs()) {
     if (range.first() <= range.second() && range.second() <= 65535) {
-      ports.Add(range.first(), range.second());
+      ranges.emplace_back(range.first(), range.second());
     }
   }
+  absl::c_sort(ranges);
+  PortSet ports;
+  for (const auto& [first, last] : ranges) ports.Add(first, last);
   return ports;
 }
 

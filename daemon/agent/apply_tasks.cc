@@ -371,7 +371,8 @@ PastApplies ApplyTasks::Past() const {
   // A full disk keeps the journal of an apply that is rolled back already.
   const auto last =
       std::find_if(sent.rbegin(), sent.rend(), [this](const ApplyResult* each) {
-        return waits_.has_value() && each->apply_id() == waits_->apply_id;
+        return waits_.has_value() && each->apply_id() == waits_->apply_id &&
+               each->outcome() != ApplyResult::REFUSED;
       });
   const ApplyResult* const waiting =
       last != sent.rend() && (*last)->outcome() == ApplyResult::APPLIED

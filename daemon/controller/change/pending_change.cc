@@ -74,6 +74,8 @@ void PendingChange::Work() {
         to_tell = TakePendingHostsLocked();
         check = TakeCheckLocked(ticket);
         ends = over_ = IsOverLocked();
+        // Its end may be all that is new.
+        is_news_ |= ends;
         if (over_ || !AnyAskedLocked()) answered.swap(waiting_);
         now = NowLocked();
       }
