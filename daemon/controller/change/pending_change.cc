@@ -505,8 +505,8 @@ void PendingChange::GiveUp() {
   if (check != 0) parts_.queue->Leave(check);
   for (const Answered& answer : answered) answer(response());
   if (extension == nullptr) return;
-  extension(UnavailableWords("msg-change-not-extended", ChangeWords(head_),
-                             std::move(hosts)));
+  extension(
+      UnavailableWords("msg-change-not-extended", ChangeWords(head_), hosts));
 }
 
 void PendingChange::TakeBack(const ApplyReport& rollback) {
