@@ -61,8 +61,10 @@ TEST(PortSetTest, HasWhatWasAddedInAnyOrder) {
     std::bitset<65536> ports;
     for (int i = 0; i < 40; ++i) {
       // Close together, and at both ends.
-      const uint32_t first = random() % 200 + (round % 2 == 0 ? 0 : 65330);
-      const uint32_t last = std::min(65535u, first + random() % 6);
+      const uint32_t first =
+          static_cast<uint32_t>(random() % 200) + (round % 2 == 0 ? 0 : 65330);
+      const uint32_t last =
+          std::min(65535u, first + static_cast<uint32_t>(random() % 6));
       set.Add(first, last);
       for (uint32_t port = first; port <= last; ++port) ports.set(port);
     }
