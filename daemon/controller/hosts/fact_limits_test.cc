@@ -174,7 +174,8 @@ TEST(CheckHelloTest, TakesOurOwnAndRefusesOtherVersions) {
   hello.set_protocol_version(kProtocolVersion + 1);
   EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(MessageOf(CheckHello(hello)),
-              HasSubstr("protocol version 3, expected 2"));
+              HasSubstr(absl::StrCat("protocol version ", kProtocolVersion + 1,
+                                     ", expected ", kProtocolVersion)));
 }
 
 TEST(CheckHelloTest, RefusesLongOrControllingText) {
