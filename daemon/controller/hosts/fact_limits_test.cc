@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "config/values/setting.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/setting.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
