@@ -195,6 +195,7 @@ void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
   std::filesystem::remove(port_file);
   std::vector<std::string> argv = ControllerCommand();
   argv.insert(argv.end(), more_flags.begin(), more_flags.end());
+  controller_.reset();  // The old one must have ended: they share a folder.
   controller_ = std::make_unique<Process>(argv);
   controller_->ExpectError("listening on port");
   int listens = 0;
@@ -218,6 +219,7 @@ Process& DemoCluster::StartHostAs(const std::string& host,
         Socket(host)}) {
     argv.push_back(word);
   }
+  daemons_[host].reset();
   daemons_[host] = std::make_unique<Process>(std::move(argv));
   return *daemons_[host];
 }
