@@ -43,26 +43,31 @@ _plain_program = rule(
     },
 )
 
-def program(name, linkopts = [], starts_often = False, visibility = None, **kwargs):
-    """A cc_binary that links no shared library at all with `-c opt`.
+def program(name, linkopts = [], starts_often = False, visibility = None, deps = [], **kwargs):
+    """A cc_binary that links no shared library at all.
 
-    Other builds link shared ones, of the system's libraries only those that
-    are used: each costs a tenth of a millisecond at every start.
+    Sixty of them take three quarters of the time of a start. Only builds with a
+    sanitizer link shared ones, which these need.
 
     Args:
       name: of the program.
       linkopts: as in cc_binary.
       starts_often: whether tests start it by the thousand. It then has no
-        shared library in other builds either, and no sanitizer, whose start
-        takes ten times as long as the work: tests of its parts have them.
+        sanitizer, whose start takes ten times as long as the work: tests of its
+        parts have them.
       visibility: as in cc_binary.
+      deps: as in cc_binary.
       **kwargs: as in cc_binary.
     """
     native.cc_binary(
         name = name + "_binary" if starts_often else name,
         linkopts = linkopts + select({
-            "//deploy/bazel:static": ["-static"],
-            "//conditions:default": ["-static" if starts_often else "-Wl,--as-needed"],
+            "//deploy/bazel:sanitized": ["-static" if starts_often else "-Wl,--as-needed"],
+            "//conditions:default": ["-static"],
+        }),
+        deps = deps + select({
+            "//deploy/bazel:sanitized": [],
+            "//conditions:default": ["@system//:archives"],
         }),
         linkstatic = True,
         visibility = None if starts_often else visibility,

@@ -1,6 +1,7 @@
 """System libraries as Bazel targets: asks pkg-config what a link needs.
 
-A build with `-c opt` links static archives, every other build the shared ones.
+A build with `-c opt` links static archives, every other build the shared ones
+except in programs: `archives` is what these need besides, to do without.
 PKG_CONFIG_LIBDIR selects another architecture when cross-building.
 PKG_CONFIG_PATH puts libraries elsewhere before the system's, e.g. a newer gRPC:
 their headers, archives, protoc and gRPC plugin are those of the .pc files there.
@@ -45,6 +46,9 @@ _LIBRARIES = {
     "yaml_cpp": ["yaml-cpp"],
     "zlib": ["zlib"],
 }
+
+# The last is one program's own.
+_ONLY_IN_TESTS = ["benchmark", "gtest", "tcmalloc"]
 
 def _flags(repository_ctx, modules, static):
     command = ["pkg-config", "--libs"] + (["--static"] if static else []) + modules
@@ -104,6 +108,17 @@ def _system_libraries_impl(repository_ctx):
             static = repr(_flags(repository_ctx, modules, True)),
             shared = repr(_flags(repository_ctx, modules, False)),
         ))
+    shipped = [
+        module
+        for name, modules in _LIBRARIES.items()
+        if name not in _ONLY_IN_TESTS
+        for module in modules
+    ]
+    targets.append("""cc_library(
+    name = "archives",
+    linkopts = {flags},
+)
+""".format(flags = repr(_flags(repository_ctx, shipped, True))))
     targets.append("""cc_library(
     name = "gtest_main",
     linkopts = ["-lgtest_main"],
