@@ -1,9 +1,8 @@
-#include "config/rules/catalogue.h"
-
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/rules/catalogue.h"
 #include "gmock/gmock.h"
 #include "tests/support/config/judge_testing.h"
 
