@@ -55,8 +55,8 @@ SettingValue NamespaceValue(const HostFacts& facts) {
 
 void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
                   NamedFacts* named) {
-  const auto set = [&](auto what, SettingValue value) {
-    (*named)[FirewallFact(program, what)] = std::move(value);
+  const auto set = [&](auto what, const SettingValue& value) {
+    (*named)[FirewallFact(program, what)] = value;
   };
   set(FactKey::INSTALLED, ValueOf(facts.installed()));
   set(SETTING_ACTIVE, ValueOf(facts.active()));
