@@ -12,6 +12,7 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
+#include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
