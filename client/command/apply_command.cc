@@ -39,26 +39,19 @@ class RunCommand : public Request {
       : Request(name), is_rollback_(is_rollback) {}
 
  protected:
-  // `force` describes what --force overrides.
-  void AddSharedOptions(CLI::App& app, const std::string& force) {
-    AddOption(app, "--wave", "N", wave_text_,
-              absl::StrCat("Hosts per wave (default: ", kDefaultWaveSize, ")"));
+  void AddSharedOptions(CLI::App& app) {
+    AddOption(app, "--wave", "N", wave_text_);
     // A failed wave does not stop a rollback, so a canary would be useless.
     if (!is_rollback_) {
-      AddOption(app, "--canary", "N", canary_text_,
-                "Hosts in the first wave, or more until it has a step of every "
-                "kind in the plan; each later wave is twice as large as the "
-                "one before, up to --wave");
+      AddOption(app, "--canary", "N", canary_text_);
     }
-    app.add_flag("--yes", yes_, "Do not ask for consent");
-    app.add_flag("--force", force_,
-                 absl::StrCat("Proceed where a host refuses because ", force,
-                              " (admins only); the history records it"));
-    app.add_flag("--verbose", verbose_, "Print each step when it ends");
+    app.add_flag("--yes", yes_);
+    app.add_flag("--force", force_);
+    app.add_flag("--verbose", verbose_);
     AddOutput(app);
     AddReport(app);
     // The user waits for an apply, whose waves may take an hour.
-    AddTimeout(app, absl::Hours(24), "24h; a run that began continues");
+    AddTimeout(app, absl::Hours(24));
   }
 
   // Reads the command's arguments; adds mistakes.
@@ -373,29 +366,14 @@ class ApplyCommand final : public RunCommand {
   ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "PLANFILE", "", file_,
-              "File that clusterctl plan --out wrote; - is stdin");
-    AddNamespace(app,
-                 "Refuse a plan that was not made for this network namespace; "
-                 "only the plan determines where it is applied");
-    AddOption(
-        app, "--confirm", "NAME", confirmed_,
-        "Name of the cluster; with --yes, required by a plan that changes "
-        "device addresses on more than a tenth of the hosts");
-    AddOption(app, "--confirm-within", "DURATION", confirm_within_text_,
-              "Each host rolls back automatically this long after it began, "
-              "unless the apply is confirmed; 1m to 24h (default with firewall "
-              "steps: 5m, or 30s per wave if that is more)");
-    app.add_flag("--auto-confirm", auto_confirm_,
-                 "Keep the change without a person's confirmation, once all "
-                 "its hosts are connected and a check of the affected rules "
-                 "passes");
-    app.add_flag("--no-confirm", no_confirm_,
-                 "No automatic rollback, also with firewall steps");
-    AddSharedOptions(app, "a device is or may be in use");
-    AddOption(app, "--abort", "ID", abort_,
-              "End this apply or rollback without waiting for its hosts "
-              "(admins only); cannot be combined with PLANFILE or its options");
+    AddOption(app, "PLANFILE", "", file_);
+    AddNamespace(app);
+    AddOption(app, "--confirm", "NAME", confirmed_);
+    AddOption(app, "--confirm-within", "DURATION", confirm_within_text_);
+    app.add_flag("--auto-confirm", auto_confirm_);
+    app.add_flag("--no-confirm", no_confirm_);
+    AddSharedOptions(app);
+    AddOption(app, "--abort", "ID", abort_);
     for (const char* other :
          {"PLANFILE", "--netns", "--confirm", "--confirm-within",
           "--auto-confirm", "--no-confirm", "--wave", "--canary", "--yes",
@@ -442,7 +420,7 @@ class ApplyCommand final : public RunCommand {
     report_.set_plan_digest(plan_.digest());
 
     const std::string wanted = NetworkNamespaceText(network_namespace_);
-    const std::string planned = PlanNamespace(plan_);
+    const std::string planned = NamespaceOfPlan(plan_);
     if (wanted.empty() || planned == wanted) return;
     AddMistake(
         "msg-netns-not-of-plan", wanted, file_,
@@ -498,10 +476,8 @@ class RollbackCommand final : public RunCommand {
   RollbackCommand() : RunCommand("rollback", /*is_rollback=*/true) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "APPLY_ID", id_,
-                "Id of the apply, or its first characters");
-    AddSharedOptions(
-        app, "a device is or may be in use or a value has changed since");
+    AddArgument(app, "APPLY_ID", id_);
+    AddSharedOptions(app);
   }
 
  private:
@@ -551,8 +527,7 @@ class RollbackCommand final : public RunCommand {
 }  // namespace
 
 void AddRunCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<ApplyCommand>());
-  commands.push_back(std::make_unique<RollbackCommand>());
+  AddCommands<ApplyCommand, RollbackCommand>(commands);
 }
 
 }  // namespace clusterd

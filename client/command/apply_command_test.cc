@@ -266,7 +266,7 @@ TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
 TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
   ClusterPlan plan = TwoHosts();
   PlanStep& step = *plan.mutable_hosts(1)->add_steps();
-  step = DeviceStep(0, kTlsSetting, "on", "off");
+  step = DeviceStep(0, SETTING_TLS, "on", "off");
   step.set_id(3);
   Reseal(plan);
   const ProgramOutput output = RunProgram(
@@ -382,14 +382,8 @@ TEST(ApplyCommandTest,
   }
 }
 
-struct BadCase {
-  const char* name;
-  Arguments arguments;  // Behind the plan's path.
-  std::vector<std::string> messages;
-};
-
 TEST(ApplyMistakeTest, ExitsWithThreeNamesEveryMistakeAndChangesNothing) {
-  const BadCase kBadCases[] = {
+  const Mistake kMistakes[] = {
       {"NoConsent", {}, {Say("msg-yes-missing")}},
       {"Wave",
        {"--yes", "--wave", "0"},
@@ -401,13 +395,13 @@ TEST(ApplyMistakeTest, ExitsWithThreeNamesEveryMistakeAndChangesNothing) {
       {"Everything",
        {"--wave", "x", "--netns", "y", "--timeout", "z", "-o", "xml"},
        {"--wave", "--netns", "--timeout", "--output", "--yes"}}};
-  for (const BadCase& each : kBadCases) {
+  for (const Mistake& each : kMistakes) {
     SCOPED_TRACE(each.name);
     const std::string report_path = TestFile("report.json", "old");
     ProgramWorld world = GoodWorld();
     WatchedController controller(world);
     const ProgramOutput output = RunProgram(
-        With({"apply", PlanPath(), "--report", report_path}, each.arguments),
+        With({"apply", PlanPath(), "--report", report_path}, each.options),
         world);
     EXPECT_EQ(output.status, 3);
     EXPECT_EQ(output.out, "");
@@ -495,7 +489,7 @@ ClusterPlan ReaddressingPlan() {
   ClusterPlan plan = TwoHosts();
   for (HostPlan& host : *plan.mutable_hosts()) {
     PlanStep& step = *host.add_steps();
-    step = DeviceStep(0, kAddressSetting, "10.0.0.3/255.255.255.0",
+    step = DeviceStep(0, SETTING_ADDRESS, "10.0.0.3/255.255.255.0",
                       "10.0.0.2/255.255.255.0");
     step.set_id(host.steps_size());
   }

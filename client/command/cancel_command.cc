@@ -19,8 +19,7 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   CancelCommand() : OneCall("cancel", &Controller::Stub::Cancel) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "ID", *asked_.mutable_id(),
-                "Id of the apply or rollback, or its first characters");
+    AddArgument(app, "ID", *asked_.mutable_id());
     Request::AddOptions(app);
   }
 
@@ -45,8 +44,7 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
   using OneCall<Asked, ConfirmResponse>::OneCall;
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "ID", *this->asked_.mutable_id(),
-                "Id of the apply, or its first characters");
+    AddArgument(app, "ID", *this->asked_.mutable_id());
     AddMore(app);
     this->AddOutput(app);
     // A host may take ten seconds to write its journal.
@@ -86,8 +84,7 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 
  private:
   void AddMore(CLI::App& app) override {
-    AddArgument(app, "DURATION", by_text_,
-                "Postpone by this much, at least 1m");
+    AddArgument(app, "DURATION", by_text_);
   }
 
   void ReadOptions() override {
@@ -139,9 +136,7 @@ absl::Status RunCanceller::Close() {
 }
 
 void AddCancelCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<CancelCommand>());
-  commands.push_back(std::make_unique<ConfirmCommand>());
-  commands.push_back(std::make_unique<ExtendCommand>());
+  AddCommands<CancelCommand, ConfirmCommand, ExtendCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -59,26 +59,6 @@ TEST(CancelCommandTest, JsonHasASchemaVersion) {
   EXPECT_EQ(response.cancelled().actor(), "bob");
 }
 
-TEST(CancelCommandTest, UnknownOrFinishedRunIsStatus3) {
-  for (const grpc::Status& refused :
-       {grpc::Status(grpc::StatusCode::NOT_FOUND, "no entry 3fa2"),
-        grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
-                     "apply 3fa2c4d5e6f70812 of ann: is already over")}) {
-    ProgramWorld world;
-    world.script.cancel_status = refused;
-    EXPECT_THAT(RunProgram({"cancel", "3fa2"}, world),
-                Ends(3, Err(HasSubstr(refused.error_message())), Out("")));
-  }
-  EXPECT_THAT(HelpOfStatus("cancel", 3), HasSubstr("that is already over"));
-}
-
-TEST(CancelCommandTest, RoleThatIsNotEnoughIsStatus2) {
-  ProgramWorld world;
-  world.script.cancel_status = {grpc::StatusCode::PERMISSION_DENIED, "role"};
-  EXPECT_EQ(RunProgram({"cancel", "3fa2"}, world).status, 2);
-  EXPECT_THAT(HelpOfStatus("cancel", 2), HasSubstr("role is not sufficient"));
-}
-
 TEST(CancelCommandTest, WrongIdIsNotAsked) {
   ProgramWorld world;
   WatchedController controller(world);
@@ -131,14 +111,6 @@ TEST(AbortTest, StandsAlone) {
   }
   EXPECT_EQ(RunProgram({"apply", "--abort", "XYZ"}, world).status, 3);
   EXPECT_EQ(controller.aborted_id(), "");
-}
-
-TEST(AbortTest, RoleThatIsNotEnoughIsStatus2AndARunThatIsOverStatus3) {
-  ProgramWorld world;
-  world.script.abort_status = {grpc::StatusCode::PERMISSION_DENIED, "role"};
-  EXPECT_EQ(RunProgram({"apply", "--abort", "3fa2"}, world).status, 2);
-  world.script.abort_status = {grpc::StatusCode::INVALID_ARGUMENT, "over"};
-  EXPECT_EQ(RunProgram({"apply", "--abort", "3fa2"}, world).status, 3);
 }
 
 std::string PlanPath() {

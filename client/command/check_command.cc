@@ -54,49 +54,28 @@ struct SoFar {
   std::optional<Report> report ABSL_GUARDED_BY(mutex);
 };
 
-void AddRuleOption(CLI::App& app, const char* option, const char* what,
-                   std::vector<std::string>& rules) {
-  AddOption(app, option, "RULE,..", rules, what)
-      ->delimiter(',')
-      ->allow_extra_args(false);
-}
-
 class CheckCommand final : public ClusterRequest {
  public:
   CheckCommand() : ClusterRequest("check", kMargin) {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "check", "ctl-all-checks");
-    AddRuleOption(app, "--only", "Run only these rules", only_);
-    AddRuleOption(app, "--skip", "Do not run these rules", skip_);
-    AddRuleOption(app, "--downgrade",
-                  "Count failures of these rules as warnings", downgrade_);
-    AddOption(app, "--fail-on", "STATE", fail_on_text_,
-              "Lowest state that exits with 1: warn, unknown, fail (default)");
+    AddHosts(app, "ctl-all-checks");
+    AddListOption(app, "--only", "RULE,..", only_);
+    AddListOption(app, "--skip", "RULE,..", skip_);
+    AddListOption(app, "--downgrade", "RULE,..", downgrade_);
+    AddOption(app, "--fail-on", "STATE", fail_on_text_);
     job_options_.AddTo(app);
     job_options_.AddRankTable(app);
-    AddOption(app, "--max-age", "DURATION", max_age_text_,
-              "Accept a report of this job that is at most this old")
-        ->group("Job");
-    AddNamespace(app,
-                 "Judge only kernel parameters and ports, in this network "
-                 "namespace of the hosts");
-    app.add_flag("--verbose", verbose_,
-                 "Print a line for each rule, and all findings and hosts");
+    AddOption(app, "--max-age", "DURATION", max_age_text_)->group("Job");
+    AddNamespace(app);
+    app.add_flag("--verbose", verbose_);
     AddReportOutput(app);
     AddReport(app);
-    AddTimeout(app, absl::ZeroDuration(),
-               "twice the spec's run deadline, plus 10s");
-    AddOption(app, "--wait", "DURATION", wait_text_,
-              "Repeat the check until it passes, for at most this long, and "
-              "print only the last report");
-    AddOption(app, "--watch", "DURATION", watch_text_,
-              "Repeat the check this long after each report, until Ctrl-C");
-    app.add_flag("--local", local_,
-                 "Ask only the clusterd of this host, without the controller");
-    AddOption(app, "--socket", "PATH", socket_,
-              absl::StrCat("Unix socket for --local [CLUSTERD_SOCKET] ",
-                           "(default: ", kDefaultSocket, ")"));
+    AddTimeout(app, absl::ZeroDuration());
+    AddOption(app, "--wait", "DURATION", wait_text_);
+    AddOption(app, "--watch", "DURATION", watch_text_);
+    app.add_flag("--local", local_);
+    AddOption(app, "--socket", "PATH", socket_);
   }
 
  private:
@@ -430,7 +409,7 @@ class CheckCommand final : public ClusterRequest {
 }  // namespace
 
 void AddCheckCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<CheckCommand>());
+  AddCommands<CheckCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -11,8 +11,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith, ::testing::HasSubstr, ::testing::Not,
-    ::testing::StartsWith;
+using ::testing::ElementsAreArray, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::Not, ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
@@ -118,10 +118,13 @@ TEST(CheckFormatTest, IsADocumentAlsoWithoutAVerdict) {
         {"markdown",
          "## NO VERDICT: `demo` was not checked\n\n"
          "- `controller head:7443: away`"},
-        {"html", "NO VERDICT: demo was not checked</h1>"}}) {
+        {"html", "NO VERDICT: demo was not checked</h1>"},
+        {"short", "demo: NO VERDICT: controller head:7443: away\n"}}) {
     EXPECT_THAT(Check({"-o", each.format}, away),
                 Ends(2, Out(HasSubstr(each.text))));
   }
+  EXPECT_EQ(FromJson<Report>(Check({"-o", "json"}, away).out).error(),
+            ValueText(FromController("away")));
 }
 
 TEST(CheckFormatTest, RefusesOneDocumentOfManyRounds) {
@@ -163,13 +166,6 @@ TEST(CheckTest, ColoursATerminalUnlessDisabled) {
   EXPECT_THAT(Check({"--color=never"}, world).out, Not(HasSubstr("\x1b")));
   world.environment["NO_COLOR"] = "1";
   EXPECT_THAT(Check({}, world).out, Not(HasSubstr("\x1b")));
-}
-
-TEST(CheckTest, AsksForAllHostsByNamingNone) {
-  ProgramWorld world = WorldWith(ReportOf(PASS));
-  WatchedController controller(world);
-  EXPECT_EQ(Check({}, world).status, 0);
-  EXPECT_TRUE(controller.check_request().value().hosts().empty());
 }
 
 TEST(CheckTest, SendsSelectedHostsAndRules) {
@@ -214,56 +210,54 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
   EXPECT_EQ(Check({"-o", "short"}, world).err, Line("check", text));
 }
 
-TEST(CheckTest, TakesSeveralExclusionsAndHostsBehindThem) {
-  ProgramWorld world = WorldWith(PassingReport({"server2"}));
-  *world.script.spec.mutable_spec() = SpecOfServers(4);
-  WatchedController controller(world);
-  EXPECT_EQ(
-      Check({"-x", "server0", "-x", "server1", "server0", "server[1-2]"}, world)
-          .status,
-      0);
-  ASSERT_EQ(controller.check_request().value().hosts_size(), 1);
-  EXPECT_EQ(controller.check_request().value().hosts(0), "server2");
+TEST(CheckTest, AsksForTheHostsThatTheLineLeaves) {
+  const struct {
+    Arguments line;
+    Arguments hosts;
+  } kCases[] = {{{}, {}},  // All hosts by naming none.
+                {{"-x", "server0", "-x", "server1", "server0", "server[1-2]"},
+                 {"server2"}},
+                // A host behind a rule is a host.
+                {{"--only", "link", "server1"}, {"server1"}}};
+  for (const auto& each : kCases) {
+    ProgramWorld world = WorldWith(PassingReport(
+        each.hosts.empty() ? Arguments{"server0", "server1", "server2"}
+                           : each.hosts));
+    *world.script.spec.mutable_spec() = SpecOfServers(3);
+    WatchedController controller(world);
+    EXPECT_EQ(Check(each.line, world).status, 0);
+    EXPECT_THAT(controller.check_request().value().hosts(),
+                ElementsAreArray(each.hosts));
+  }
 }
 
-TEST(CheckTest, TakesAHostBehindARuleForAHost) {
-  ProgramWorld world = WorldWith(PassingReport({"server1"}));
-  WatchedController controller(world);
-  EXPECT_EQ(Check({"--only", "link", "server1"}, world).status, 0);
-  EXPECT_EQ(controller.check_request().value().selection().only_size(), 1);
-  EXPECT_EQ(controller.check_request().value().hosts_size(), 1);
+TEST(CheckTest, IsNoPassThatTheReportDoesNotSupport) {
+  Report newer = ReportOf(PASS);
+  newer.set_schema_version(kReportSchemaVersion + 1);
+  Report unjudged = ReportOf(PASS);
+  unjudged.clear_rules();
+  Report wrong = ReportOf(PASS);
+  wrong.set_error("the spec was removed");
+  const struct {
+    Report report;
+    testing::Matcher<ProgramOutput> says = testing::_;
+    Arguments line = {};
+  } kCases[] = {
+      {PassingReport({"server0"}),
+       Out(Tells("ctl-report-leaves-out", 1, "server1")),
+       {"server[0-1]"}},
+      {unjudged},
+      {PassingReport({})},
+      {newer, Out(Tells("msg-report-schema-differs", kReportSchemaVersion + 1,
+                        kReportSchemaVersion))},
+      {wrong, Err(HasSubstr("the spec was removed"))}};
+  for (const auto& each : kCases) {
+    EXPECT_THAT(Check(each.line, WorldWith(each.report)), Ends(2, each.says));
+  }
 }
-
-TEST(CheckTest, IsNoPassWhenTheReportLeavesOutAHost) {
-  EXPECT_THAT(Check({"server[0-1]"}, WorldWith(PassingReport({"server0"}))),
-              Ends(2, Out(Tells("ctl-report-leaves-out", 1, "server1"))));
-}
-
-TEST(CheckTest, IsNoPassWhenNothingWasJudged) {
-  Report report = ReportOf(PASS);
-  report.clear_rules();
-  EXPECT_EQ(Check({}, WorldWith(report)).status, 2);
-  Report no_host = PassingReport({});
-  EXPECT_EQ(Check({}, WorldWith(no_host)).status, 2);
-}
-
-TEST(CheckTest, DoesNotTrustAReportOfANewerSchema) {
-  Report report = ReportOf(PASS);
-  report.set_schema_version(kReportSchemaVersion + 1);
-  EXPECT_THAT(
-      Check({}, WorldWith(report)),
-      Ends(2, Out(Tells("msg-report-schema-differs", kReportSchemaVersion + 1,
-                        kReportSchemaVersion))));
-}
-
-struct BadCase {
-  const char* name;
-  Arguments arguments;
-  std::vector<std::string> messages;
-};
 
 TEST(CheckMistakeTest, ExitsWithThreeNamesEveryMistakeAndChecksNothing) {
-  const BadCase kBadCases[] = {
+  const std::vector<Mistake> mistakes = {
       {"UnknownHost",
        {"server9"},
        {Say("msg-host-not-in-spec", "server9",
@@ -296,17 +290,8 @@ TEST(CheckMistakeTest, ExitsWithThreeNamesEveryMistakeAndChecksNothing) {
       {"LocalWithRules",
        {"--local", "--only", "link"},
        {"--local: ", Say("ctl-local-all-rules")}}};
-  for (const BadCase& each : kBadCases) {
-    SCOPED_TRACE(each.name);
-    ProgramWorld world = WorldWith(ReportOf(PASS));
-    WatchedController controller(world);
-    const ProgramOutput output = Check(each.arguments, world);
-    EXPECT_EQ(output.status, 3);
-    EXPECT_FALSE(controller.check_request().has_value());
-    for (const std::string& message : each.messages) {
-      EXPECT_THAT(output.err, HasSubstr(message));
-    }
-  }
+  ExpectMistakes({"check"}, mistakes, WorldWith(ReportOf(PASS)),
+                 &WatchedController::check_request);
 }
 
 TEST(CheckTest, NamesMissingSettingsTogetherWithOtherMistakes) {
@@ -573,22 +558,6 @@ TEST(CheckTest, IsNoPassWhenTheReportFileCannotBeWritten) {
               Ends(2, Err(HasSubstr("--report " + NoSuchFile(path)))));
   EXPECT_THAT(HelpOfStatus("check", 2), HasSubstr("--report could not"));
   EXPECT_EQ(RunProgram(report, WorldWith(ReportOf(FAIL))).status, 1);
-}
-
-TEST(CheckTest, GivesJsonAlsoWithoutAVerdict) {
-  ProgramWorld away;
-  away.script.spec_status = Away();
-  const std::string why = ValueText(FromController("away"));
-  EXPECT_EQ(FromJson<Report>(Check({"-o", "json"}, away).out).error(), why);
-  EXPECT_EQ(Check({"-o", "short"}, away).out,
-            absl::StrCat("demo: NO VERDICT: ", why, "\n"));
-}
-
-TEST(CheckTest, ReportsWhatTheControllerCallsAnError) {
-  Report report = ReportOf(PASS);
-  report.set_error("the spec was removed");
-  EXPECT_THAT(Check({}, WorldWith(report)),
-              Ends(2, Err(HasSubstr("the spec was removed"))));
 }
 
 TEST(CheckLocalTest, AsksThisHostsDaemonWithoutAnySetting) {

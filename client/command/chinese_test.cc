@@ -1,6 +1,5 @@
 // Clusterctl in Chinese; JSON and the like are the same in every language.
 #include <algorithm>
-#include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -39,32 +38,6 @@ ProgramOutput RunInChinese(const Arguments& arguments,
 std::string HelpOf(Arguments command, bool in_chinese) {
   command.insert(command.begin(), "help");
   return (in_chinese ? RunInChinese(command) : RunProgram(command)).out;
-}
-
-std::vector<std::string> Offered(const Arguments& line) {
-  std::vector<std::string> offered;
-  for (const absl::string_view row : absl::StrSplit(
-           RunProgram(With({"complete"}, line)).out, '\n', absl::SkipEmpty())) {
-    offered.emplace_back(row.substr(0, row.find('\t')));
-  }
-  return offered;
-}
-
-// Every command, with those of a group.
-std::vector<Arguments> EveryCommand() {
-  std::vector<Arguments> commands;
-  for (const std::string& name : Offered({""})) {
-    const std::set<std::string> groups = {"audit", "config", "generate",
-                                          "token"};
-    if (groups.count(name) == 0) {
-      commands.push_back({name});
-      continue;
-    }
-    for (const std::string& below : Offered({name, ""})) {
-      commands.push_back({name, below});
-    }
-  }
-  return commands;
 }
 
 TEST(ChineseHelpTest, HasATitleAndEveryOptionOfEveryCommand) {

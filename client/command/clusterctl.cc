@@ -1,5 +1,4 @@
 #include <cassert>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -47,35 +46,41 @@ constexpr std::pair<const char*, const char*> kHelpLabels[] = {
     {"Job", "作业"},
 };
 
-// Sets Chinese titles and descriptions, by "check --only", "* --lang" for all
-// commands, and "config" for a group of commands.
-void Translate(CLI::App* app, const std::string& name) {
-  static const auto* const texts = [] {
-    auto* made = new std::map<std::string, std::string, std::less<>>;
-    for (const absl::string_view line :
-         absl::StrSplit(HelpPageText("zh/options"), '\n', absl::SkipEmpty())) {
-      made->insert(absl::StrSplit(line, absl::MaxSplits('\t', 1)));
-    }
-    return made;
-  }();
-  const auto translate = [&](const std::string& key, auto* described) {
-    auto found = texts->find(absl::StrCat(name, " ", key));
-    if (found == texts->end()) found = texts->find(absl::StrCat("* ", key));
-    if (found != texts->end()) described->description(found->second);
+// Descriptions by "check --only", "* --lang" for all commands, and "* config"
+// for a group of commands.
+using Descriptions = std::map<std::string, std::string, std::less<>>;
+
+Descriptions ReadDescriptions(absl::string_view page) {
+  Descriptions texts;
+  for (const absl::string_view line :
+       absl::StrSplit(HelpPageText(page), '\n', absl::SkipEmpty())) {
+    texts.insert(absl::StrSplit(line, absl::MaxSplits('\t', 1)));
+  }
+  return texts;
+}
+
+// Describes the options of the command of that name, and those below it.
+void Describe(CLI::App* app, const std::string& name,
+              const Descriptions& texts) {
+  const auto describe = [&](const std::string& key, auto* described) {
+    auto found = texts.find(absl::StrCat(name, " ", key));
+    if (found == texts.end()) found = texts.find(absl::StrCat("* ", key));
+    if (found != texts.end()) described->description(found->second);
   };
   for (CLI::Option* option : app->get_options()) {
     const std::vector<std::string>& names = option->get_lnames();
-    translate(
+    describe(
         names.empty() ? option->get_name() : absl::StrCat("--", names.front()),
         option);
+    assert(!option->get_description().empty());
   }
   for (CLI::App* child : app->get_subcommands({})) {
     const std::string of_child =
         name == "*" ? child->get_name()
                     : absl::StrCat(name, " ", child->get_name());
-    translate(child->get_name(), child);
+    describe(child->get_name(), child);
     child->group(app->get_formatter()->get_label(child->get_group()));
-    Translate(child, of_child);
+    Describe(child, of_child, texts);
   }
 }
 
@@ -149,9 +154,9 @@ std::string OwnVersionLine() {
 
 // clusterctl version: the client's version, and that of the controller named by
 // an option, the environment or client.yaml.
-class VersionCommand final : public Command {
+class VersionCommand final : public CliCommand {
  public:
-  VersionCommand() : Command("version") {}
+  VersionCommand() : CliCommand("version") {}
 
  private:
   int Work() override {
@@ -181,7 +186,7 @@ struct Tree {
   CommandList commands;
   ConnectionFlags connection;
   std::string language;
-  Command* named = nullptr;
+  CliCommand* named = nullptr;
   MistakeList mistakes;                     // In values of the line.
   std::map<std::string, CLI::App*> groups;  // "config"
 };
@@ -189,28 +194,14 @@ struct Tree {
 void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
   for (const ConnectionSetting& setting : AllConnectionSettings()) {
     AddOption(app, absl::StrCat("--", setting.key), setting.placeholder,
-              connection[setting.key],
-              absl::StrCat(setting.what, " [", setting.variable, "]"))
+              connection[setting.key])
         ->group("Connection");
   }
 }
 
 void AddLanguage(CLI::App& app, std::string& language) {
-  AddOption(app, "--lang", "LANG", language,
-            "Language of texts; otherwise CLUSTERD_LANG, then the locale: "
-            "en, zh");
+  AddOption(app, "--lang", "LANG", language);
 }
-
-// Groups of commands.
-constexpr std::pair<absl::string_view, const char*> kGroups[] = {
-    {"audit", "Verify audit files, or list their newest lines: verify, head"},
-    {"config",
-     "Validate, print or write a cluster.yaml: validate, show, learn, import"},
-    {"generate",
-     "Generate the rank table or the launch commands of a job: ranktable, "
-     "launch"},
-    {"token", "Manage join tokens: create, list, revoke"},
-};
 
 // "show" of "config show" is below "config".
 CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
@@ -223,11 +214,7 @@ CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
   if (!below.empty()) {
     CLI::App*& app = tree.groups[group];
     if (app == nullptr) {
-      const auto* const row = absl::c_find_if(
-          kGroups, [&](const auto& each) { return each.first == group; });
-      assert(row != std::end(kGroups));
-      app = tree.root.add_subcommand(group, row->second);
-      app->require_subcommand(1);
+      app = tree.root.add_subcommand(group)->require_subcommand(1);
     }
     parent = app;
   }
@@ -243,9 +230,8 @@ void BuildTree(Tree& tree, Language language) {
   tree.root.description(title);
   tree.root.footer(footer);
   tree.root.require_subcommand(0, 1);
-  tree.root.set_version_flag(
-      "--version", [] { return std::string(kClusterdVersion); },
-      "Print versions");
+  tree.root.set_version_flag("--version",
+                             [] { return std::string(kClusterdVersion); });
   // Ordered as in the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
@@ -258,7 +244,7 @@ void BuildTree(Tree& tree, Language language) {
   tree.commands.push_back(std::make_unique<VersionCommand>());
   AddHelpCommands(tree.root, tree.commands);
   for (const auto& owned : tree.commands) {
-    Command* const command = owned.get();
+    CliCommand* const command = owned.get();
     CLI::App* const app = AddApp(tree, command->name(), language);
     command->AddOptions(*app);
     if (command->TakesConnection()) AddConnectionOptions(*app, tree.connection);
@@ -268,11 +254,12 @@ void BuildTree(Tree& tree, Language language) {
   AddConnectionOptions(tree.root, tree.connection);
   AddLanguage(tree.root, tree.language);
   CheckValues(tree.root, &tree.mistakes);
-  if (language != Language::kChinese) return;
+  const bool is_chinese = language == Language::kChinese;
   for (const auto& [english, chinese] : kHelpLabels) {
-    tree.root.get_formatter()->label(english, chinese);
+    if (is_chinese) tree.root.get_formatter()->label(english, chinese);
   }
-  Translate(&tree.root, "*");
+  Describe(&tree.root, "*",
+           ReadDescriptions(is_chinese ? "zh/options" : "en/options"));
 }
 
 // The arguments from last to first, as CLI11 takes them. Splits "--name=", for

@@ -2,7 +2,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/command/command.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/struct.pb.h"
 #include "re2/re2.h"
@@ -15,39 +14,22 @@ using ::testing::HasSubstr;
 
 using Arguments = std::vector<std::string>;
 
-// Every command, as typed.
-const std::vector<Arguments>& Commands() {
-  static const auto& commands = *new std::vector<Arguments>([] {
-    std::vector<Arguments> all;
-    for (const absl::string_view line : absl::StrSplit(
-             "check,hook,plan,apply,rollback,cancel,confirm,extend,history,"
-             "show,diff,watch,hosts,describe,lock,unlock,locks,logs,bundle,"
-             "audit,audit verify,audit head,config,config validate,config show,"
-             "config learn,config import,generate,generate ranktable,"
-             "generate launch,token,token create,token list,token revoke,"
-             "certificates,explain,anonymise,version,completion,help",
-             ',')) {
-      const Arguments words = absl::StrSplit(line, ' ');
-      all.push_back(words);
-    }
-    return all;
-  }());
-  return commands;
-}
-
 TEST(HelpTest, IsThereForEveryCommandWithUsageAndExitStatuses) {
-  for (Arguments arguments : Commands()) {
-    const std::string name = absl::StrJoin(arguments, " ");
-    arguments.push_back("--help");
-    const ProgramOutput output = RunProgram(arguments);
-    EXPECT_EQ(output.status, 0) << name;
-    EXPECT_EQ(output.err, "") << name;
-    EXPECT_THAT(output.out, HasSubstr(absl::StrCat("clusterctl ", name)));
-    if (name != "audit" && name != "config" && name != "generate" &&
-        name != "token") {
-      EXPECT_THAT(output.out, HasSubstr("Exit status:"));
+  const auto help_of = [](const Arguments& command) {
+    const std::string name = absl::StrJoin(command, " ");
+    const ProgramOutput output = RunProgram(With(command, {"--help"}));
+    EXPECT_THAT(
+        output,
+        Ends(0, Err(""), Out(HasSubstr(absl::StrCat("clusterctl ", name)))));
+    for (const absl::string_view line : absl::StrSplit(output.out, '\n')) {
+      EXPECT_LE(line.size(), 80u) << line;
     }
+    return output.out;
+  };
+  for (const Arguments& command : EveryCommand()) {
+    EXPECT_THAT(help_of(command), HasSubstr("Exit status:"));
   }
+  for (const char* group : kCommandGroups) help_of({group});
 }
 
 TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
@@ -56,7 +38,7 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
               Ends(0, Out(HasSubstr("--controller")),
                    Out(HasSubstr("CLUSTERD_CONTROLLER")),
                    Out(HasSubstr("client.yaml")), Out(HasSubstr("report"))));
-  for (const Arguments& command : Commands()) {
+  for (const Arguments& command : EveryCommand()) {
     EXPECT_THAT(output.out, HasSubstr(command[0]));
   }
 }
@@ -93,16 +75,6 @@ TEST(HelpTest, NamesEveryOptionOfPlanAndApply) {
   EXPECT_THAT(apply, HasSubstr("PLANFILE"));
   EXPECT_THAT(apply, HasSubstr("--netns"));
   EXPECT_THAT(rollback, HasSubstr("APPLY_ID"));
-}
-
-TEST(HelpTest, FitsEightyColumns) {
-  for (Arguments arguments : Commands()) {
-    arguments.push_back("--help");
-    for (const absl::string_view line :
-         absl::StrSplit(RunProgram(arguments).out, '\n')) {
-      EXPECT_LE(line.size(), 80u) << line;
-    }
-  }
 }
 
 struct WrongLine {
@@ -188,6 +160,67 @@ TEST(ClusterctlTest, WritesAReportFileForALineThatCannotBeParsed) {
   const std::string path = TestFile("report.json", "old");
   EXPECT_EQ(RunProgram({"check", "--report", path, "--onyl"}).status, 3);
   EXPECT_THAT(FileContent(path), HasSubstr("option \\\"--onyl\\\" does not"));
+}
+
+// Words of the controller that a command passes on with the status that they
+// mean.
+struct Refusal {
+  const char* line;
+  grpc::Status ControllerScript::*answer;
+  grpc::StatusCode code;
+  int status;
+  const char* help = "";  // Words of the command's help about that status.
+  testing::Matcher<std::string> out = testing::_;
+};
+
+TEST(RefusalTest, IsPassedOnWithItsStatus) {
+  using Code = grpc::StatusCode;
+  using Script = ControllerScript;
+  const Refusal kRefusals[] = {
+      {"cancel 3fa2", &Script::cancel_status, Code::NOT_FOUND, 3, "", ""},
+      {"cancel 3fa2", &Script::cancel_status, Code::INVALID_ARGUMENT, 3,
+       "that is already over", ""},
+      {"cancel 3fa2", &Script::cancel_status, Code::PERMISSION_DENIED, 2,
+       "role is not sufficient"},
+      {"apply --abort 3fa2", &Script::abort_status, Code::PERMISSION_DENIED, 2},
+      {"apply --abort 3fa2", &Script::abort_status, Code::INVALID_ARGUMENT, 3},
+      {"confirm 3fa2", &Script::confirm_status, Code::FAILED_PRECONDITION, 2,
+       "", ""},
+      {"confirm 3fa2", &Script::confirm_status, Code::NOT_FOUND, 3},
+      {"lock noed07", &Script::lock_status, Code::NOT_FOUND, 3},
+      {"lock noed07", &Script::lock_status, Code::INVALID_ARGUMENT, 3},
+      {"lock noed07", &Script::lock_status, Code::PERMISSION_DENIED, 2},
+      {"unlock noed07", &Script::lock_status, Code::NOT_FOUND, 3},
+      {"unlock noed07", &Script::lock_status, Code::INVALID_ARGUMENT, 3},
+      {"unlock noed07", &Script::lock_status, Code::PERMISSION_DENIED, 2},
+      {"waive link n1 --until 2h --reason x", &Script::waive_status,
+       Code::PERMISSION_DENIED, 2},
+      {"unwaive 3fa2c4d5", &Script::waive_status, Code::PERMISSION_DENIED, 2},
+      {"hosts --forget server0", &Script::forget_status,
+       Code::FAILED_PRECONDITION, 2, "", ""},
+      {"token create", &Script::trust_status, Code::FAILED_PRECONDITION, 2},
+      {"rollback 3fa2 --yes", &Script::record_status, Code::NOT_FOUND, 3}};
+  for (const Refusal& each : kRefusals) {
+    SCOPED_TRACE(each.line);
+    const Arguments line = absl::StrSplit(each.line, ' ');
+    ProgramWorld world;
+    world.script.*each.answer = grpc::Status(each.code, "not like this");
+    EXPECT_THAT(RunProgram(line, world), Ends(each.status, Out(each.out),
+                                              Err(HasSubstr("not like this"))));
+    if (*each.help == 0) continue;
+    EXPECT_THAT(HelpOfStatus(line[0], each.status), HasSubstr(each.help));
+  }
+}
+
+TEST(RefusalTest, OfAControllerThatIsAwayIsStatus2) {
+  ProgramWorld world;
+  world.script.spec_status = world.script.hosts_status =
+      world.script.history_status = Away();
+  for (const char* command : {"history", "hosts"}) {
+    EXPECT_THAT(RunProgram({command}, world),
+                Ends(2, Err(Line(command, FromController("away")))));
+  }
+  EXPECT_EQ(RunProgram({"config", "show"}, world).status, 2);
 }
 
 struct JsonCase {

@@ -14,8 +14,17 @@
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
-size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
-                           const std::vector<absl::string_view>& words) {
+
+CLI::Option* AddListOption(CLI::App& app, const char* name,
+                           const char* placeholder,
+                           std::vector<std::string>& values) {
+  return AddOption(app, name, placeholder, values)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
+size_t CliCommand::ReadChoice(absl::string_view option, absl::string_view value,
+                              const std::vector<absl::string_view>& words) {
   const auto found = absl::c_find(words, value);
   if (found != words.end()) return found - words.begin();
   AddMistake("msg-choice-not-known", option, value, absl::StrJoin(words, ", "),
@@ -23,8 +32,8 @@ size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
   return 0;
 }
 
-uint32_t Command::ReadCount(absl::string_view option, absl::string_view text,
-                            uint32_t absent) {
+uint32_t CliCommand::ReadCount(absl::string_view option, absl::string_view text,
+                               uint32_t absent) {
   if (text.empty()) return absent;
   uint32_t count = 0;
   if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= 100'000) {
@@ -34,11 +43,11 @@ uint32_t Command::ReadCount(absl::string_view option, absl::string_view text,
   return absent;
 }
 
-absl::Duration Command::ReadDuration(absl::string_view option,
-                                     const std::string& text,
-                                     absl::Duration least,
-                                     absl::Duration absent,
-                                     absl::Duration most) {
+absl::Duration CliCommand::ReadDuration(absl::string_view option,
+                                        const std::string& text,
+                                        absl::Duration least,
+                                        absl::Duration absent,
+                                        absl::Duration most) {
   absl::Duration value = absent;
   if (text.empty()) return value;
   const bool is_one = absl::ParseDuration(text, &value);
@@ -49,19 +58,17 @@ absl::Duration Command::ReadDuration(absl::string_view option,
   return absent;
 }
 
-void Command::AddColor(CLI::App& app) {
-  AddOption(app, "--color", "WHEN", color_text_,
-            "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
-            "never");
+void CliCommand::AddColor(CLI::App& app) {
+  AddOption(app, "--color", "WHEN", color_text_);
 }
 
-void Command::ReadColor() {
+void CliCommand::ReadColor() {
   color_ = static_cast<ColorMode>(
       ReadChoice("--color", color_text_, {"auto", "always", "never"}));
 }
 
-absl::Time Command::ReadSince(absl::string_view option,
-                              const std::string& text) {
+absl::Time CliCommand::ReadSince(absl::string_view option,
+                                 const std::string& text) {
   static const LazyRE2 kDays = {R"((\d{1,5})d)"};
   const absl::Time now = session().now();
   int days = 0;
@@ -86,25 +93,26 @@ absl::Time Command::ReadSince(absl::string_view option,
   return absl::InfinitePast();
 }
 
-bool Command::CheckNewFile(absl::string_view option, const std::string& path) {
+bool CliCommand::CheckNewFile(absl::string_view option,
+                              const std::string& path) {
   std::error_code unknown;
   if (path.empty() || !std::filesystem::exists(path, unknown)) return true;
   AddMistake("msg-file-exists", option, path);
   return false;
 }
 
-void Command::CheckRunId(absl::string_view argument, absl::string_view id) {
+void CliCommand::CheckRunId(absl::string_view argument, absl::string_view id) {
   static const LazyRE2 kForm = {"[0-9a-f]{4,16}"};
   if (HasForm(id, *kForm)) return;
   AddMistake("msg-run-id-not-valid", argument, id);
 }
 
-void Command::Begin(Session& session) {
+void CliCommand::Begin(Session& session) {
   session_ = &session;
   line_ = std::make_unique<ProgressLine>(ErrStyle(), session.err);
 }
 
-int Command::Run(const ConnectionFlags& connection, Session& session) {
+int CliCommand::Run(const ConnectionFlags& connection, Session& session) {
   Begin(session);
   connection_ = connection;
   const int status = Work();
@@ -112,15 +120,15 @@ int Command::Run(const ConnectionFlags& connection, Session& session) {
   return status;
 }
 
-int Command::RefuseLine(const MistakeList& mistakes,
-                        const std::string& report_file, Session& session) {
+int CliCommand::RefuseLine(const MistakeList& mistakes,
+                           const std::string& report_file, Session& session) {
   Begin(session);
   mistakes_ = mistakes;
   if (!report_file.empty()) WriteUsageReport(report_file);
   return RejectUsage();
 }
 
-std::unique_ptr<ControllerClient> Command::Connect() {
+std::unique_ptr<ControllerClient> CliCommand::Connect() {
   const absl::StatusOr<ConnectionSettings> settings =
       ResolveConnection(connection_, session().environment,
                         SettingsFiles(session().environment, session().root));
@@ -145,18 +153,18 @@ std::unique_ptr<ControllerClient> Command::Connect() {
                                             session().interrupt);
 }
 
-void Command::TellLine(absl::string_view text) {
+void CliCommand::TellLine(absl::string_view text) {
   ClearProgress();
   session().err << "clusterctl " << name_ << ": "
                 << SafeText(text, ErrStyle().utf8) << std::endl;
 }
 
-int Command::RejectUsage() {
+int CliCommand::RejectUsage() {
   ClearProgress();
   return TellMistakes(name_, mistakes_, session());
 }
 
-int Command::ReportFailure(const absl::Status& failure) {
+int CliCommand::ReportFailure(const absl::Status& failure) {
   for (const FindingValue& line : MessageLines(failure)) {
     TellLine(ValueText(line));
   }

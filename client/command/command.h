@@ -35,19 +35,22 @@ absl::Status MistakesError(const MistakeList& mistakes);
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes);
 
-// Adds an option; without a dash, an argument. Help names its `placeholder`.
+// Adds an option; without a dash, an argument. Help names its `placeholder`,
+// and describes it as help/en/options.txt and help/zh/options.txt do.
 template <typename Value>
 CLI::Option* AddOption(CLI::App& app, const std::string& name,
-                       const char* placeholder, Value& value,
-                       const std::string& what) {
-  return app.add_option(name, value, what)->type_name(placeholder);
+                       const char* placeholder, Value& value) {
+  return app.add_option(name, value)->type_name(placeholder);
 }
 // Adds a required argument.
 template <typename Value>
-void AddArgument(CLI::App& app, const char* name, Value& value,
-                 const std::string& what) {
-  AddOption(app, name, "", value, what)->required();
+void AddArgument(CLI::App& app, const char* name, Value& value) {
+  AddOption(app, name, "", value)->required();
 }
+// Adds an option whose values have the form "a,b", are repeated, or both.
+CLI::Option* AddListOption(CLI::App& app, const char* name,
+                           const char* placeholder,
+                           std::vector<std::string>& values);
 
 // Everything that a command gets from its process; tests replace it.
 struct Session {
@@ -69,14 +72,14 @@ struct Session {
   std::function<Terminal()> read_terminal = nullptr;
 };
 
-class Command {
+class CliCommand {
  public:
   // `name` is "check", or "config show" below "config". The page
   // help/config-show.txt must exist. `name` outlives the command.
-  explicit Command(const char* name) : name_(name) {}
-  virtual ~Command() = default;
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
+  explicit CliCommand(const char* name) : name_(name) {}
+  virtual ~CliCommand() = default;
+  CliCommand(const CliCommand&) = delete;
+  CliCommand& operator=(const CliCommand&) = delete;
 
   const char* name() const { return name_; }
 
@@ -181,8 +184,12 @@ class Command {
   std::unique_ptr<ProgressLine> line_;
 };
 
+using CommandList = std::vector<std::unique_ptr<CliCommand>>;
+template <typename... Commands>
+void AddCommands(CommandList& commands) {
+  (commands.push_back(std::make_unique<Commands>()), ...);
+}
 // Each adds the commands of one file, in the order of the help text.
-using CommandList = std::vector<std::unique_ptr<Command>>;
 void AddCheckCommand(CommandList& commands);
 void AddHookCommand(CommandList& commands);
 void AddPlanCommand(CommandList& commands);

@@ -225,9 +225,9 @@ std::string SpecSummary(const std::string& file, const ClusterSpec& spec) {
              profile.ok() ? (*profile)->title : spec.product());
 }
 
-class ConfigCommand : public Command {
+class ConfigCommand : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
  protected:
   // A message may have several lines, each a mistake with the file's name, so
@@ -260,10 +260,8 @@ class ConfigValidateCommand final : public ConfigCommand {
   ConfigValidateCommand() : ConfigCommand("config validate") {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "FILE", file_, "The cluster.yaml to validate");
-    AddOption(app, "--against", "OLD", against_,
-              "Also report addresses that differ from those of this earlier "
-              "file; the word controller stands for the controller's");
+    AddArgument(app, "FILE", file_);
+    AddOption(app, "--against", "OLD", against_);
   }
 
  private:
@@ -307,9 +305,8 @@ class ConfigShowCommand final : public ConfigCommand {
   ConfigShowCommand() : ConfigCommand("config show") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILE", "", file_,
-              "The cluster.yaml to print (default: the controller's)");
-    AddOption(app, "-o,--output", "FORMAT", output_, "yaml (default), json");
+    AddOption(app, "FILE", "", file_);
+    AddOption(app, "-o,--output", "FORMAT", output_);
   }
 
  private:
@@ -349,17 +346,14 @@ std::optional<Ipv4Address> AddressOfPeer(absl::string_view peer) {
   return address.ok() ? std::make_optional(*address) : std::nullopt;
 }
 
-class SpecWritingCommand : public Command {
+class SpecWritingCommand : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
  protected:
   void AddOutput(CLI::App& app) {
-    AddOption(app, "--product", "PRODUCT", product_,
-              "Product, e.g. atlas-a2, or product and mode, e.g. "
-              "\"atlas-training amp\"");
-    AddOption(app, "-o,--out", "FILE", out_,
-              "File to write, which must not exist (default: stdout)");
+    AddOption(app, "--product", "PRODUCT", product_);
+    AddOption(app, "-o,--out", "FILE", out_);
   }
 
   // Writes the file and prints its content's summary; the exit status.
@@ -406,12 +400,8 @@ class ConfigLearnCommand final : public SpecWritingCommand {
   ConfigLearnCommand() : SpecWritingCommand("config learn") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "HOSTS", "", hosts_.hosts,
-              "Hosts to learn from, e.g. node[01-12,15] (default: all that are "
-              "attached)");
-    AddOption(app, "--hosts-file", "FILE", hosts_file_,
-              "Addresses of hosts, in the form of /etc/hosts, for hosts that "
-              "connect to the controller from another address");
+    AddOption(app, "HOSTS", "", hosts_.hosts);
+    AddOption(app, "--hosts-file", "FILE", hosts_file_);
     AddOutput(app);
   }
 
@@ -469,13 +459,9 @@ class ConfigImportCommand final : public SpecWritingCommand {
 
   bool TakesConnection() const override { return false; }
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "FILE", files_,
-                "inventory_file of the Ascend Deployer, HCCL rank table, "
-                "list of Slurm nodes, hosts file; - is stdin");
-    AddOption(app, "--cluster", "NAME", options_.cluster,
-              "Name of the cluster [CLUSTERD_CLUSTER]");
-    AddOption(app, "--netmask", "MASK", options_.netmask,
-              "Netmask of the devices, if no file has it");
+    AddArgument(app, "FILE", files_);
+    AddOption(app, "--cluster", "NAME", options_.cluster);
+    AddOption(app, "--netmask", "MASK", options_.netmask);
     AddOutput(app);
   }
 
@@ -518,10 +504,8 @@ class ConfigImportCommand final : public SpecWritingCommand {
 }  // namespace
 
 void AddConfigCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<ConfigValidateCommand>());
-  commands.push_back(std::make_unique<ConfigShowCommand>());
-  commands.push_back(std::make_unique<ConfigLearnCommand>());
-  commands.push_back(std::make_unique<ConfigImportCommand>());
+  AddCommands<ConfigValidateCommand, ConfigShowCommand, ConfigLearnCommand,
+              ConfigImportCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -113,12 +113,6 @@ TEST(ConfigShowTest, AsksTheControllerWithoutAFile) {
                    Out(HasSubstr("\"host\": \"server1\""))));
 }
 
-TEST(ConfigShowTest, ExitsWithTwoWhenTheControllerIsAway) {
-  ProgramWorld world;
-  world.script.spec_status = Away();
-  EXPECT_EQ(RunProgram({"config", "show"}, world).status, 2);
-}
-
 // A cluster of node01 to node04 or some of them, with two devices a subnet.
 std::string RailsSpec(const std::string& hosts, const std::string& subnet,
                       const std::string& host_part,

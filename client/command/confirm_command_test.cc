@@ -61,15 +61,6 @@ TEST(ConfirmCommandTest, IsNotDoneWhileAHostIsNotNotified) {
            Out(LineWith(Worded("apply-confirmed-partly", "bob", "node07")))));
 }
 
-TEST(ConfirmCommandTest, SaysWhyItIsRefused) {
-  ProgramWorld world;
-  world.script.confirm_status = {grpc::StatusCode::FAILED_PRECONDITION, "why"};
-  EXPECT_THAT(RunProgram({"confirm", "3fa2"}, world),
-              Ends(2, Err(HasSubstr(": why\n")), Out("")));
-  world.script.confirm_status = {grpc::StatusCode::NOT_FOUND, "no entry 3fa2"};
-  EXPECT_EQ(RunProgram({"confirm", "3fa2"}, world).status, 3);
-}
-
 TEST(ConfirmCommandTest, JsonHasASchemaVersion) {
   ProgramWorld world;
   world.script.confirmed = ResponseWith(Confirmation::CONFIRMED);

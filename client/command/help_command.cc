@@ -7,7 +7,6 @@
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
-#include "config/rules/error_codes.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
@@ -77,15 +76,11 @@ bool ExplainErrorCode(const std::string& code, Page& page) {
   return true;
 }
 
-class ExplainCommand final : public Command {
+class ExplainCommand final : public CliCommand {
  public:
-  ExplainCommand() : Command("explain") {}
+  ExplainCommand() : CliCommand("explain") {}
 
-  void AddOptions(CLI::App& app) override {
-    AddOption(
-        app, "RULE", "", name_,
-        "A rule, e.g. net-health, or an error code of HCCL or the driver");
-  }
+  void AddOptions(CLI::App& app) override { AddOption(app, "RULE", "", name_); }
   bool TakesConnection() const override { return false; }
 
  private:
@@ -124,12 +119,13 @@ const CLI::App* Below(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-class HelpCommand final : public Command {
+class HelpCommand final : public CliCommand {
  public:
-  explicit HelpCommand(const CLI::App& root) : Command("help"), root_(root) {}
+  explicit HelpCommand(const CLI::App& root)
+      : CliCommand("help"), root_(root) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "COMMAND", "", words_, "A command, e.g. check");
+    AddOption(app, "COMMAND", "", words_);
   }
   bool TakesConnection() const override { return false; }
 
@@ -155,13 +151,11 @@ class HelpCommand final : public Command {
   std::vector<std::string> words_;
 };
 
-class CompletionCommand final : public Command {
+class CompletionCommand final : public CliCommand {
  public:
-  CompletionCommand() : Command("completion") {}
+  CompletionCommand() : CliCommand("completion") {}
 
-  void AddOptions(CLI::App& app) override {
-    AddArgument(app, "SHELL", shell_, "bash, zsh, fish");
-  }
+  void AddOptions(CLI::App& app) override { AddArgument(app, "SHELL", shell_); }
   bool TakesConnection() const override { return false; }
 
  private:
@@ -229,10 +223,10 @@ Place PlaceBehind(const CLI::App& root, const std::vector<std::string>& words) {
 }
 
 // Not listed, since only shells run it.
-class CompleteCommand final : public Command {
+class CompleteCommand final : public CliCommand {
  public:
   CompleteCommand(Place place, std::string typed)
-      : Command("complete"),
+      : CliCommand("complete"),
         place_(std::move(place)),
         typed_(std::move(typed)) {}
 
@@ -394,7 +388,7 @@ class CompleteCommand final : public Command {
 }  // namespace
 
 void AddExplainCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<ExplainCommand>());
+  AddCommands<ExplainCommand>(commands);
 }
 
 void AddHelpCommands(const CLI::App& root, CommandList& commands) {

@@ -45,53 +45,50 @@ TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
               Ends(3, Err(Tells("did-you-mean", "fish"))));
 }
 
-// The offered words, without descriptions.
-std::vector<std::string> Offered(Arguments line,
-                                 const ProgramWorld& world = {}) {
-  line.insert(line.begin(), "complete");
-  const ProgramOutput output = RunProgram(line, world);
-  EXPECT_EQ(output.status, 0);
-  EXPECT_EQ(output.err, "");
-  std::vector<std::string> words;
-  for (const absl::string_view row :
-       absl::StrSplit(output.out, '\n', absl::SkipEmpty())) {
-    words.emplace_back(row.substr(0, row.find('\t')));
+TEST(CompleteTest, OffersWhatMayFollowInTheLine) {
+  using Words = std::vector<std::string>;
+  const struct {
+    const char*
+        line;  // Words that a blank parts; a blank at the end: a new one.
+    Words offered;
+  } kCases[] = {// Commands that a list of them has.
+                {"co", {"confirm", "config", "completion"}},
+                {"config ", {"validate", "show", "learn", "import"}},
+                {"help config s", {"show"}},
+                {"help check ", {}},
+                // Options of the command before them.
+                {"check node01 --on", {"--only"}},
+                {"rollback --wa", {"--wave"}},
+                {"history --si", {"--since"}},
+                {"history --wh", {"--who"}},
+                {"explain --wa", {}},
+                // Words that the help names.
+                {"check -o ",
+                 {"table", "short", "json", "yaml", "jsonl", "junit",
+                  "markdown", "html"}},
+                {"plan -o ", {"table", "short", "json"}},
+                {"check --color=n", {"--color=never"}},
+                {"check --fail-on ", {"warn", "unknown", "fail"}},
+                {"history --kind apply,ch", {"apply,check"}},
+                {"check --timeout ", {}},
+                {"check --method torchr", {"torchrun"}},
+                {"hook slurm-ta", {"slurm-task-prolog"}},
+                {"hook plain -o ", {"text", "json"}},
+                // Rules, also behind the comma of a list.
+                {"explain net-", {"net-health"}},
+                {"check --only link,net-", {"link,net-health"}},
+                // Kinds, and rules that a plan has steps of.
+                {"plan --only sys", {"sysctl", "sysctl-persistent"}},
+                {"plan --only tls,firew", {"tls,firewall"}},
+                {"plan --only net-h", {}},
+                // Files where a file belongs.
+                {"apply pl", {":files"}},
+                {"check --report ", {":files"}}};
+  for (const auto& each : kCases) {
+    EXPECT_EQ(Offered(absl::StrSplit(each.line, ' ')), each.offered)
+        << each.line;
   }
-  return words;
-}
-
-TEST(CompleteTest, OffersCommandsThatAListOfThemHas) {
-  EXPECT_THAT(Offered({"co"}), ElementsAre("confirm", "config", "completion"));
-  EXPECT_THAT(Offered({"config", ""}),
-              ElementsAre("validate", "show", "learn", "import"));
-  EXPECT_THAT(Offered({"help", "config", "s"}), ElementsAre("show"));
-  EXPECT_THAT(Offered({"help", "check", ""}), IsEmpty());
   EXPECT_THAT(RunProgram({"--help"}).out, Not(HasSubstr("  complete ")));
-}
-
-TEST(CompleteTest, OffersTheOptionsOfTheCommandBeforeIt) {
-  EXPECT_THAT(Offered({"check", "node01", "--on"}), ElementsAre("--only"));
-  EXPECT_THAT(Offered({"rollback", "--wa"}), ElementsAre("--wave"));
-  EXPECT_THAT(Offered({"explain", "--wa"}), IsEmpty());
-}
-
-TEST(CompleteTest, OffersTheWordsThatHelpNames) {
-  EXPECT_THAT(Offered({"check", "-o", ""}),
-              ElementsAre("table", "short", "json", "yaml", "jsonl", "junit",
-                          "markdown", "html"));
-  EXPECT_THAT(Offered({"plan", "-o", ""}),
-              ElementsAre("table", "short", "json"));
-  EXPECT_THAT(Offered({"check", "--color=n"}), ElementsAre("--color=never"));
-  EXPECT_THAT(Offered({"check", "--fail-on", ""}),
-              ElementsAre("warn", "unknown", "fail"));
-  EXPECT_THAT(Offered({"history", "--kind", "apply,ch"}),
-              ElementsAre("apply,check"));
-  EXPECT_THAT(Offered({"check", "--timeout", ""}), IsEmpty());
-  EXPECT_THAT(Offered({"check", "--method", "torchr"}),
-              ElementsAre("torchrun"));
-  EXPECT_THAT(Offered({"hook", "slurm-ta"}), ElementsAre("slurm-task-prolog"));
-  EXPECT_THAT(Offered({"hook", "plain", "-o", ""}),
-              ElementsAre("text", "json"));
 }
 
 // Offered words must be accepted.
@@ -104,27 +101,6 @@ TEST(CompleteTest, OffersOnlyWordsThatTheOptionTakes) {
                   Not(HasSubstr("is not known")));
     }
   }
-}
-
-TEST(CompleteTest, OffersRulesAlsoBehindTheCommaOfAList) {
-  EXPECT_THAT(Offered({"explain", "net-"}), ElementsAre("net-health"));
-  EXPECT_THAT(Offered({"check", "--only", "link,net-"}),
-              ElementsAre("link,net-health"));
-}
-
-TEST(CompleteTest, OffersKindsAndRulesThatAPlanHasStepsOf) {
-  EXPECT_THAT(Offered({"plan", "--only", "sys"}),
-              ElementsAre("sysctl", "sysctl-persistent"));
-  EXPECT_THAT(Offered({"plan", "--only", "tls,firew"}),
-              ElementsAre("tls,firewall"));
-  EXPECT_THAT(Offered({"plan", "--only", "net-h"}), IsEmpty());
-  EXPECT_THAT(Offered({"history", "--si"}), ElementsAre("--since"));
-  EXPECT_THAT(Offered({"history", "--wh"}), ElementsAre("--who"));
-}
-
-TEST(CompleteTest, OffersFilesWhereAFileBelongs) {
-  EXPECT_THAT(Offered({"apply", "pl"}), ElementsAre(":files"));
-  EXPECT_THAT(Offered({"check", "--report", ""}), ElementsAre(":files"));
 }
 
 TEST(CompleteTest, OffersHostsThatTheControllerNames) {

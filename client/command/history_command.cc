@@ -24,21 +24,11 @@ class HistoryCommand final : public Request {
   HistoryCommand() : Request("history") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "--kind", "KIND,..", kinds_,
-              "Only these kinds: check, plan, apply, rollback")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    app.add_flag("--changes", changes_,
-                 "Omit all checks except scheduled ones that differ from the "
-                 "previous one");
-    AddOption(app, "--since", "TIME|DURATION", since_text_,
-              "Only entries that began since then, e.g. 2h, 7d, 2026-03-01 or "
-              "\"2026-03-01 10:11\"");
-    AddOption(app, "--who", "NAME", *request_.mutable_who(),
-              "Only entries of this user, host or SPIFFE id");
-    AddOption(app, "--limit", "N", limit_text_,
-              absl::StrCat(
-                  "At most this many entries (default: ", kDefaultLimit, ")"));
+    AddListOption(app, "--kind", "KIND,..", kinds_);
+    app.add_flag("--changes", changes_);
+    AddOption(app, "--since", "TIME|DURATION", since_text_);
+    AddOption(app, "--who", "NAME", *request_.mutable_who());
+    AddOption(app, "--limit", "N", limit_text_);
     AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
@@ -99,11 +89,8 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
   ShowCommand() : OneCall("show", &Controller::Stub::GetHistory) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "ID", *asked_.mutable_id(),
-                "Id of the entry, or its first characters if they are unique");
-    app.add_flag("--verbose", verbose_,
-                 "Print plans with preconditions, undo and every host, and "
-                 "checks with every finding");
+    AddArgument(app, "ID", *asked_.mutable_id());
+    app.add_flag("--verbose", verbose_);
     AddReportOutput(app);
     AddTimeout(app, absl::Seconds(60));
   }
@@ -153,8 +140,7 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
 }  // namespace
 
 void AddHistoryCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<HistoryCommand>());
-  commands.push_back(std::make_unique<ShowCommand>());
+  AddCommands<HistoryCommand, ShowCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -126,13 +126,6 @@ TEST(HistoryCommandTest, SaysThatThereAreOlderOnes) {
               HasSubstr("\"more\": true"));
 }
 
-TEST(HistoryCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
-  ProgramWorld world;
-  world.script.history_status = Away();
-  EXPECT_THAT(RunProgram({"history"}, world),
-              Ends(2, Err(Line("history", FromController("away")))));
-}
-
 TEST(HistoryCommandTest, OffersNoFormatThatItDoesNotTake) {
   for (const char* command : {"history", "describe"}) {
     const std::string help = RunProgram({command, "--help"}).out;

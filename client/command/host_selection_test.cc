@@ -70,23 +70,23 @@ TEST(HostSelectionTest, TakesAllHostsWhenNoneIsNamed) {
   EXPECT_EQ(selected.hosts, kSpec);
 }
 
-TEST(HostSelectionTest, KeepsTheOrderOfTheSpecAndForgetsRepeats) {
-  EXPECT_EQ(Select(Hosts({"node3", "node[1,3]"})).hosts,
-            (Names{"node1", "node3"}));
-}
-
-TEST(HostSelectionTest, TakesAHostByItsAddressOrFqdn) {
-  EXPECT_EQ(Select(Hosts({"10.0.0.[2-3]", "node1.dc1.example.com"})).hosts,
-            (Names{"node1", "node2", "node3"}));
-  EXPECT_EQ(Select(Hosts({"node[1-2]"}, {"10.0.0.1"})).hosts, Names{"node2"});
-  EXPECT_EQ(Select(Hosts({"10.0.0.9"})).mistakes,
-            (Names{Say("msg-host-not-in-spec", "10.0.0.9", "")}));
-}
-
-TEST(HostSelectionTest, LeavesOutExcludedHosts) {
-  const Names exclude = {"node2", "node3"};
-  EXPECT_EQ(Select(Hosts({"node[1-3]"}, exclude)).hosts, Names{"node1"});
-  EXPECT_EQ(Select(Hosts({}, exclude)).hosts, (Names{"node1", "node4"}));
+TEST(HostSelectionTest, TakesTheNamedHostsWithoutTheExcludedOnes) {
+  const Names two_and_three = {"node2", "node3"};
+  const struct {
+    Names hosts;
+    Names exclude;
+    Names taken;
+  } kCases[] = {// In the order of the spec, each once.
+                {{"node3", "node[1,3]"}, {}, {"node1", "node3"}},
+                {{"10.0.0.[2-3]", "node1.dc1.example.com"},
+                 {},
+                 {"node1", "node2", "node3"}},
+                {{"node[1-2]"}, {"10.0.0.1"}, {"node2"}},
+                {{"node[1-3]"}, two_and_three, {"node1"}},
+                {{}, two_and_three, {"node1", "node4"}}};
+  for (const auto& each : kCases) {
+    EXPECT_EQ(Select(Hosts(each.hosts, each.exclude)).hosts, each.taken);
+  }
 }
 
 TEST(HostSelectionTest, ReadsAHostfileWithComments) {
@@ -106,7 +106,21 @@ TEST(HostSelectionTest, NamesFileAndLineOfAMistakeInAHostfile) {
             Say("msg-host-group", arguments.hostfile + ":3", "@gpu"));
 }
 
+TEST(HostSelectionTest, NamesEveryUnknownHostWithTheNearest) {
+  EXPECT_EQ(Select(Hosts({"nod1,node2,elsewhere"}, {"node44"})).mistakes,
+            (Names{Say("msg-host-not-in-spec", "nod1",
+                       Worded("did-you-mean", "node1")),
+                   Say("msg-host-not-in-spec", "elsewhere", ""),
+                   Say("msg-host-not-in-spec", "node44",
+                       Worded("did-you-mean", "node4"))}));
+  EXPECT_EQ(Select(Hosts({"10.0.0.9"})).mistakes,
+            (Names{Say("msg-host-not-in-spec", "10.0.0.9", "")}));
+}
+
 TEST(HostSelectionTest, NeverTakesAnEmptyListForAllHosts) {
+  const Environment job = {{"SLURM_JOB_ID", "17"}, {"SLURM_JOB_NODELIST", ""}};
+  EXPECT_EQ(Select({}, job).mistakes,
+            (Names{Say("msg-hosts-empty", "SLURM_JOB_NODELIST")}));
   EXPECT_EQ(Select(Hosts({""})).mistakes,
             (Names{Say("msg-hosts-empty", "HOSTS")}));
   EXPECT_EQ(Select(Hosts({" "})).mistakes.size(), 1u);
@@ -116,15 +130,6 @@ TEST(HostSelectionTest, NeverTakesAnEmptyListForAllHosts) {
             (Names{Say("msg-hostfile-empty", arguments.hostfile)}));
 }
 
-TEST(HostSelectionTest, NamesEveryUnknownHostWithTheNearest) {
-  EXPECT_EQ(Select(Hosts({"nod1,node2,elsewhere"}, {"node44"})).mistakes,
-            (Names{Say("msg-host-not-in-spec", "nod1",
-                       Worded("did-you-mean", "node1")),
-                   Say("msg-host-not-in-spec", "elsewhere", ""),
-                   Say("msg-host-not-in-spec", "node44",
-                       Worded("did-you-mean", "node4"))}));
-}
-
 TEST(HostSelectionTest, FoldsTheRestOfManyUnknownHosts) {
   const Names mistakes = Select(Hosts({"other[0-499]"})).mistakes;
   ASSERT_EQ(mistakes.size(), 11u);
@@ -132,7 +137,10 @@ TEST(HostSelectionTest, FoldsTheRestOfManyUnknownHosts) {
             Say("msg-more-hosts-not-in-spec", 490, "other[10-499]"));
 }
 
-TEST(HostSelectionTest, RefusesASelectionThatLeavesNobody) {
+TEST(HostSelectionTest, RefusesASelectionThatLeavesNobodyAndAllWithNames) {
+  HostSelection both = Hosts({"node1"});
+  both.all = true;
+  EXPECT_EQ(Select(both).mistakes.size(), 1u);
   EXPECT_EQ(Select(Hosts({}, {"node[1-4]"})).mistakes,
             Names{Say("msg-no-host-left")});
   std::vector<FindingValue> mistakes;
@@ -151,18 +159,6 @@ TEST(HostSelectionTest, TakesTheNodesOfTheSlurmJobByDefault) {
   HostSelection all;
   all.all = true;
   EXPECT_EQ(Select(all, job).hosts, kSpec);
-}
-
-TEST(HostSelectionTest, DoesNotLetAnEmptySlurmListMeanAllHosts) {
-  const Environment job = {{"SLURM_JOB_ID", "17"}, {"SLURM_JOB_NODELIST", ""}};
-  EXPECT_EQ(Select({}, job).mistakes,
-            (Names{Say("msg-hosts-empty", "SLURM_JOB_NODELIST")}));
-}
-
-TEST(HostSelectionTest, RefusesAllTogetherWithNames) {
-  HostSelection arguments = Hosts({"node1"});
-  arguments.all = true;
-  EXPECT_EQ(Select(arguments).mistakes.size(), 1u);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "client/command/request.h"
 #include "client/print/hosts_table.h"
 #include "config/words/subject_text.h"
@@ -21,11 +20,8 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
   HostsCommand() : OneCall("hosts", &Controller::Stub::ListHosts) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "--state", "STATE", state_text_,
-              absl::StrCat("List only hosts in this state: ",
-                           absl::StrJoin(HostStateNames(), ", ")));
-    AddOption(app, "--forget", "HOST", forget_,
-              "Forget a host that has left (role operator)");
+    AddOption(app, "--state", "STATE", state_text_);
+    AddOption(app, "--forget", "HOST", forget_);
     Request::AddOptions(app);
   }
 
@@ -85,8 +81,7 @@ class DescribeCommand final
   DescribeCommand() : OneCall("describe", &Controller::Stub::DescribeHost) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "HOST", *asked_.mutable_host(),
-                "Name of the host, e.g. node07, or its address");
+    AddArgument(app, "HOST", *asked_.mutable_host());
     AddOutput(app, "ctl-not-of-one-host");
     AddTimeout(app, kDescribeTimeout);
   }
@@ -127,8 +122,7 @@ class DescribeCommand final
 }  // namespace
 
 void AddHostCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<HostsCommand>());
-  commands.push_back(std::make_unique<DescribeCommand>());
+  AddCommands<HostsCommand, DescribeCommand>(commands);
 }
 
 }  // namespace clusterd

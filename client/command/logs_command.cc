@@ -3,7 +3,6 @@
 // anonymise removes a site's addresses and names from a recording. The daemon
 // does not do that, because it is root.
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,15 +47,11 @@ class LogsRequestCommand : public ClusterRequest {
       : ClusterRequest(name, kMargin) {}
 
  protected:
-  void AddQuery(CLI::App& app, const char* bytes_of) {
-    AddOption(
-        app, "--job", "ID", job_,
-        "Only logs of this job of the scheduler, while its processes run");
-    AddOption(app, "--user", "USER", user_,
-              "Only logs of this user; logs of root need --user root");
-    AddOption(app, "--since", "T", since_text_,
-              "Only files changed since then, e.g. 2h or \"2026-03-01 10:11\"");
-    AddOption(app, "--bytes", "N", bytes_text_, bytes_of);
+  void AddQuery(CLI::App& app) {
+    AddOption(app, "--job", "ID", job_);
+    AddOption(app, "--user", "USER", user_);
+    AddOption(app, "--since", "T", since_text_);
+    AddOption(app, "--bytes", "N", bytes_text_);
   }
 
   void ReadOptions() override {
@@ -109,11 +104,10 @@ class LogsCommand final : public LogsRequestCommand {
   LogsCommand() : LogsRequestCommand("logs") {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "read logs on", "ctl-all-reads-logs");
-    AddQuery(app,
-             "Read at most this much on one host, up to 64M (default: 64M)");
+    AddHosts(app, "ctl-all-reads-logs");
+    AddQuery(app);
     AddOutput(app);
-    AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
+    AddTimeout(app, absl::ZeroDuration());
   }
 
  private:
@@ -156,14 +150,10 @@ class BundleCommand final : public LogsRequestCommand {
   BundleCommand() : LogsRequestCommand("bundle") {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "bundle", "ctl-all-bundles");
-    AddOption(app, "--out", "FILE.tar.gz", out_,
-              "New file, which only you can read")
-        ->required();
-    AddQuery(app,
-             "At most this many bytes of the ends of each host's logs, up to "
-             "512K (default: 512K)");
-    AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
+    AddHosts(app, "ctl-all-bundles");
+    AddOption(app, "--out", "FILE.tar.gz", out_)->required();
+    AddQuery(app);
+    AddTimeout(app, absl::ZeroDuration());
   }
 
  private:
@@ -241,15 +231,13 @@ class BundleCommand final : public LogsRequestCommand {
 
 constexpr char kStandardInput[] = "/dev/stdin";
 
-class AnonymiseCommand final : public Command {
+class AnonymiseCommand final : public CliCommand {
  public:
-  AnonymiseCommand() : Command("anonymise") {}
+  AnonymiseCommand() : CliCommand("anonymise") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", file_, "New file, which only you can read")
-        ->required();
-    AddOption(app, "--from", "FILE", from_,
-              "Recording of clusterd --record (default: standard input)");
+    AddArgument(app, "FILE", file_);
+    AddOption(app, "--from", "FILE", from_);
   }
   bool TakesConnection() const override { return false; }
 
@@ -286,12 +274,11 @@ class AnonymiseCommand final : public Command {
 }  // namespace
 
 void AddLogsCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<LogsCommand>());
-  commands.push_back(std::make_unique<BundleCommand>());
+  AddCommands<LogsCommand, BundleCommand>(commands);
 }
 
 void AddAnonymiseCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<AnonymiseCommand>());
+  AddCommands<AnonymiseCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -8,6 +8,7 @@
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/wait/from_text.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -200,17 +201,6 @@ TEST(LogsCommandTest, NamesEveryWrongOption) {
       Ends(3, Err(Tells("msg-time-in-future", "--since", "2099-01-01"))));
 }
 
-std::string Ask(const std::string& command) {
-  std::string said;
-  FILE* const pipe = popen(command.c_str(), "r");
-  char buffer[4096];
-  while (const size_t got = fread(buffer, 1, sizeof(buffer), pipe)) {
-    said.append(buffer, got);
-  }
-  EXPECT_EQ(pclose(pipe), 0) << command;
-  return said;
-}
-
 TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
   const std::string path = absl::StrCat(testing::TempDir(), "/ticket.tar.gz");
   std::remove(path.c_str());
@@ -232,7 +222,7 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
   world.script.logs_events[0].mutable_host()->set_host("../server1");
   EXPECT_THAT(RunProgram({"bundle", "--out", path}, world),
               Ends(0, Out(HasSubstr("2 secrets taken out"))));
-  const std::string list = Ask(absl::StrCat("tar -tzf '", path, "' 2>&1"));
+  const std::string list = OutputOf(absl::StrCat("tar -tzf '", path, "' 2>&1"));
   EXPECT_THAT(list, AllOf(HasSubstr("clusterd-bundle/INDEX.txt\n"),
                           HasSubstr("-bundle/check.json\n"),
                           HasSubstr("-bundle/server0/facts.json\n"),
@@ -242,7 +232,7 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
                           HasSubstr("server0/dmesg.txt\n"),
                           HasSubstr("server0/logs/001-plog-1.log\n"),
                           Not(HasSubstr("../"))));
-  const std::string all = Ask(absl::StrCat("tar -xOzf '", path, "' 2>&1"));
+  const std::string all = OutputOf(absl::StrCat("tar -xOzf '", path, "' 2>&1"));
   EXPECT_THAT(
       all,
       AllOf(HasSubstr("HF_TOKEN=[removed]\nEI0006\n"),
@@ -253,7 +243,7 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
             HasSubstr("[1.0] devmm: out of"),
             HasSubstr("server0: the devices' own logs: run /opt/driver"),
             HasSubstr("by [removed]: 2 value")));
-  EXPECT_EQ(Ask(absl::StrCat("stat -c %a '", path, "'")), "600\n");
+  EXPECT_EQ(OutputOf(absl::StrCat("stat -c %a '", path, "'")), "600\n");
   EXPECT_THAT(RunProgram({"bundle", "--out", path}, world),
               Ends(3, Err(HasSubstr("already exists"))));
 }
@@ -268,10 +258,10 @@ TEST(BundleCommandTest, IsNotWholeWithoutWhatAHostCouldNotGet) {
   world.script.logs_events[0].mutable_host()->mutable_recording()->add_gaps(
       "`dmesg`: status 1");
   EXPECT_EQ(RunProgram({"bundle", "--out", path}, world).status, 2);
-  EXPECT_THAT(
-      Ask(absl::StrCat("tar -xOzf '", path, "' clusterd-bundle/INDEX.txt")),
-      AllOf(HasSubstr("server1: `dmesg`: status 1"), HasSubstr("dmesg.txt"),
-            Not(HasSubstr("128 KiB"))));
+  EXPECT_THAT(OutputOf(absl::StrCat("tar -xOzf '", path,
+                                    "' clusterd-bundle/INDEX.txt")),
+              AllOf(HasSubstr("server1: `dmesg`: status 1"),
+                    HasSubstr("dmesg.txt"), Not(HasSubstr("128 KiB"))));
 }
 
 TEST(BundleCommandTest, TakesFactsOfHostsThatDoNotAllowMore) {
@@ -287,7 +277,7 @@ TEST(BundleCommandTest, TakesFactsOfHostsThatDoNotAllowMore) {
   }
   world.script.description.mutable_facts()->set_host("server0");
   EXPECT_EQ(RunProgram({"bundle", "--out", path}, world).status, 2);
-  EXPECT_THAT(Ask(absl::StrCat("tar -xOzf '", path, "' 2>&1")),
+  EXPECT_THAT(OutputOf(absl::StrCat("tar -xOzf '", path, "' 2>&1")),
               AllOf(HasSubstr("server0/facts.json"),
                     HasSubstr("server1: answered: no")));
 }

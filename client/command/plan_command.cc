@@ -1,5 +1,4 @@
 // clusterctl plan: prints planned changes, and saves them for apply.
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,26 +24,14 @@ class PlanCommand final : public ClusterRequest {
   PlanCommand() : ClusterRequest("plan", kMargin) {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "plan for", "ctl-all-plans");
-    AddOption(
-        app, "--only", "KIND|RULE,..", only_,
-        "Only steps of these kinds, as the plan names them, or steps that "
-        "repair these rules")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    AddOption(app, "--out", "FILE", out_,
-              "Save the plan in this file for clusterctl apply; - is stdout");
-    AddNamespace(app,
-                 "Plan only the kernel parameters of this network namespace on "
-                 "the hosts");
-    app.add_flag("--detailed-exitcode", detailed_exitcode_,
-                 "Exit with 2 if there is something to do; see below");
-    app.add_flag("--verbose", verbose_,
-                 "Also print the preconditions and the undo of each step, and "
-                 "every host");
+    AddHosts(app, "ctl-all-plans");
+    AddListOption(app, "--only", "KIND|RULE,..", only_);
+    AddOption(app, "--out", "FILE", out_);
+    AddNamespace(app);
+    app.add_flag("--detailed-exitcode", detailed_exitcode_);
+    app.add_flag("--verbose", verbose_);
     AddOutput(app);
-    AddTimeout(app, absl::ZeroDuration(),
-               "twice the spec's run deadline, plus 20s");
+    AddTimeout(app, absl::ZeroDuration());
   }
 
  private:
@@ -79,7 +66,7 @@ class PlanCommand final : public ClusterRequest {
       return InternalWords("msg-plan-not-valid", MessageWords(verified));
     }
     const std::string wanted = NetworkNamespaceText(network_namespace_);
-    const std::string planned = PlanNamespace(plan_);
+    const std::string planned = NamespaceOfPlan(plan_);
     if (planned != wanted && (counts_.steps > 0 || !planned.empty())) {
       return InternalWords("msg-plan-of-other-namespace", planned, wanted);
     }
@@ -163,7 +150,7 @@ class PlanCommand final : public ClusterRequest {
 }  // namespace
 
 void AddPlanCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<PlanCommand>());
+  AddCommands<PlanCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -16,8 +16,6 @@ namespace {
 using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
     ::testing::StartsWith;
 
-using Arguments = std::vector<std::string>;
-
 ProgramWorld WorldWith(const ClusterPlan& plan) {
   ProgramWorld world;
   *world.script.spec.mutable_spec() = SpecOfServers(2);
@@ -279,14 +277,8 @@ TEST(PlanCommandTest, IsNoPlanWhenItCannotBeSaved) {
                         absl::StrCat("/dev/full: ", strerror(ENOSPC))))));
 }
 
-struct BadCase {
-  const char* name;
-  Arguments arguments;
-  std::vector<std::string> messages;
-};
-
 TEST(PlanMistakeTest, ExitsWithThreeNamesEveryMistakeAndAsksNobody) {
-  const BadCase kBadCases[] = {
+  const std::vector<Mistake> mistakes = {
       {"UnknownHost",
        {"server9"},
        {Say("msg-host-not-in-spec", "server9", "")}},
@@ -305,19 +297,8 @@ TEST(PlanMistakeTest, ExitsWithThreeNamesEveryMistakeAndAsksNobody) {
        {"server7", "--netns", "pid:x", "--timeout", "y", "-o", "xml", "--color",
         "z"},
        {"server7", "--netns: ", "--timeout", "--output", "--color"}}};
-  for (const BadCase& each : kBadCases) {
-    SCOPED_TRACE(each.name);
-    ProgramWorld world = WorldWith(TwoHosts());
-    WatchedController controller(world);
-    const ProgramOutput output =
-        RunProgram(With({"plan"}, each.arguments), world);
-    EXPECT_EQ(output.status, 3);
-    EXPECT_EQ(output.out, "");
-    EXPECT_FALSE(controller.plan_request().has_value());
-    for (const std::string& message : each.messages) {
-      EXPECT_THAT(output.err, HasSubstr(message));
-    }
-  }
+  ExpectMistakes({"plan"}, mistakes, WorldWith(TwoHosts()),
+                 &WatchedController::plan_request, "");
 }
 
 TEST(PlanCommandTest, SaysWhyThereIsNoPlan) {

@@ -21,27 +21,19 @@ constexpr absl::Duration kDefaultRun = absl::Seconds(60);
 struct FormatRow {
   OutputFormat format;
   const char* word;
-  const char* note;  // Behind the word in help.
 };
 
 // Ordered as OutputFormat.
 constexpr FormatRow kFormats[] = {
-    {OutputFormat::kTable, "table", " (default)"},
-    {OutputFormat::kShort, "short", " (one line for a chat message)"},
-    {OutputFormat::kJson, "json", ""},
-    {OutputFormat::kYaml, "yaml", ""},
-    {OutputFormat::kJsonl, "jsonl", " (a line per finding)"},
-    {OutputFormat::kJunit, "junit", " (XML for a build server)"},
-    {OutputFormat::kMarkdown, "markdown", " (for an issue)"},
-    {OutputFormat::kHtml, "html", " (one file for a browser)"}};
-
-const FormatRow& RowOf(OutputFormat format) {
-  return kFormats[static_cast<size_t>(format)];
-}
+    {OutputFormat::kTable, "table"},       {OutputFormat::kShort, "short"},
+    {OutputFormat::kJson, "json"},         {OutputFormat::kYaml, "yaml"},
+    {OutputFormat::kJsonl, "jsonl"},       {OutputFormat::kJunit, "junit"},
+    {OutputFormat::kMarkdown, "markdown"}, {OutputFormat::kHtml, "html"}};
 
 std::vector<absl::string_view> WordsOf(absl::Span<const OutputFormat> formats) {
-  return Each<absl::string_view>(
-      formats, [](OutputFormat format) { return RowOf(format).word; });
+  return Each<absl::string_view>(formats, [](OutputFormat format) {
+    return kFormats[static_cast<size_t>(format)].word;
+  });
 }
 
 }  // namespace
@@ -52,42 +44,26 @@ void Request::AddOutput(CLI::App& app, const std::string& why_no_short,
   formats_ = {OutputFormat::kTable, OutputFormat::kShort, OutputFormat::kJson};
   if (!why_no_short.empty()) formats_.erase(formats_.begin() + 1);
   if (with_yaml) formats_.push_back(OutputFormat::kYaml);
-  AddFormats(app);
-}
-
-void Request::AddReportOutput(CLI::App& app) {
-  formats_ = Each<OutputFormat>(kFormats, &FormatRow::format);
-  AddFormats(app);
-}
-
-void Request::AddFormats(CLI::App& app) {
-  const auto add = [](std::string* out, OutputFormat format) {
-    absl::StrAppend(out, RowOf(format).word, RowOf(format).note);
-  };
-  AddOption(app, "-o,--output", "FORMAT", format_text_,
-            absl::StrJoin(formats_, ", ", add));
+  AddOption(app, "-o,--output", "FORMAT", format_text_);
   AddColor(app);
 }
 
-void Request::AddTimeout(CLI::App& app, absl::Duration absent,
-                         const std::string& words) {
-  timeout_ = absent;
-  AddOption(app, "--timeout", "DURATION", timeout_text_,
-            absl::StrCat("Give up after this long, e.g. 90s or 2m (default: ",
-                         words.empty()
-                             ? absl::StrCat(absl::ToInt64Seconds(absent), "s")
-                             : words,
-                         ")"));
+void Request::AddReportOutput(CLI::App& app) {
+  AddOutput(app);
+  formats_ = Each<OutputFormat>(kFormats, &FormatRow::format);
 }
 
-void Request::AddNamespace(CLI::App& app, const std::string& description) {
-  AddOption(app, "--netns", "container:NAME|pid:N|path:P", namespace_text_,
-            description);
+void Request::AddTimeout(CLI::App& app, absl::Duration absent) {
+  timeout_ = absent;
+  AddOption(app, "--timeout", "DURATION", timeout_text_);
+}
+
+void Request::AddNamespace(CLI::App& app) {
+  AddOption(app, "--netns", "container:NAME|pid:N|path:P", namespace_text_);
 }
 
 void Request::AddReport(CLI::App& app) {
-  AddOption(app, "--report", "FILE", report_file_,
-            "Also write the report to this file as JSON, even after a failure");
+  AddOption(app, "--report", "FILE", report_file_);
 }
 
 void Request::ReadShared() {
@@ -253,16 +229,13 @@ uint64_t Request::ElapsedMs(absl::Time since) const {
       std::max<int64_t>(0, absl::ToInt64Milliseconds(session().now() - since)));
 }
 
-void ClusterRequest::AddHosts(CLI::App& app, const std::string& verb,
-                              const char* slurm_hint) {
+void ClusterRequest::AddHosts(CLI::App& app, const char* slurm_hint) {
   slurm_hint_ = slurm_hint;
-  AddOption(app, "HOSTS", "", hosts_.hosts,
-            absl::StrCat("Hosts to ", verb, ", e.g. node[01-12,15]"));
-  AddOption(app, "-x,--exclude", "HOSTS", hosts_.exclude, "Hosts to exclude")
+  AddOption(app, "HOSTS", "", hosts_.hosts);
+  AddOption(app, "-x,--exclude", "HOSTS", hosts_.exclude)
       ->allow_extra_args(false);
-  AddOption(app, "--hostfile", "FILE", hosts_.hostfile,
-            "File with HOSTS on each line; # starts a comment");
-  app.add_flag("--all", hosts_.all, "All hosts, also inside a Slurm job");
+  AddOption(app, "--hostfile", "FILE", hosts_.hostfile);
+  app.add_flag("--all", hosts_.all);
 }
 
 void ClusterRequest::ReadOptions() {

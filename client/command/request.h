@@ -31,9 +31,9 @@ enum class OutputFormat {
   kHtml
 };
 
-class Request : public Command {
+class Request : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
   // Adds the options of a call that the controller answers at once.
   void AddOptions(CLI::App& app) override {
@@ -48,11 +48,10 @@ class Request : public Command {
                  bool with_yaml = false);
   // As AddOutput, with the formats of a CheckedReport.
   void AddReportOutput(CLI::App& app);
-  // Adds --timeout; `words` describe the default if it is not a plain "60s".
-  void AddTimeout(CLI::App& app, absl::Duration absent,
-                  const std::string& words = "");
-  void AddNamespace(CLI::App& app, const std::string& description);
-  void AddReport(CLI::App& app);  // --report
+  // --timeout, with this default.
+  void AddTimeout(CLI::App& app, absl::Duration absent);
+  void AddNamespace(CLI::App& app);  // --netns
+  void AddReport(CLI::App& app);     // --report
 
   // The steps, in this order. Reads the command's own options; adds mistakes.
   virtual void ReadOptions() {}
@@ -122,7 +121,6 @@ class Request : public Command {
  private:
   int Work() final;
   void WriteUsageReport(const std::string& report_file) final;
-  void AddFormats(CLI::App& app);
   void ReadShared();
   void ReadFormat();
   // Adds the mistake, with the formats that remain; selects the table.
@@ -178,9 +176,9 @@ class ClusterRequest : public Request {
       : Request(name), margin_(margin) {}
 
  protected:
-  // Adds HOSTS, --exclude, --hostfile and --all. Help has `verb`, e.g. "check",
-  // and the row `slurm_hint` for the effect of --all inside a Slurm job.
-  void AddHosts(CLI::App& app, const std::string& verb, const char* slurm_hint);
+  // Adds HOSTS, --exclude, --hostfile and --all. The row `slurm_hint` says what
+  // --all does inside a Slurm job.
+  void AddHosts(CLI::App& app, const char* slurm_hint);
 
   void ReadOptions() override;
   // Asks for the spec and finds the hosts in it.

@@ -144,13 +144,6 @@ TEST(RollbackCommandTest, TakesOnlyAnApply) {
   EXPECT_FALSE(controller.roll_back_request().has_value());
 }
 
-TEST(RollbackCommandTest, SaysThatNobodyKnowsTheId) {
-  ProgramWorld world;
-  world.script.record_status = {grpc::StatusCode::NOT_FOUND, "no run \"3fa2\""};
-  EXPECT_THAT(RunProgram({"rollback", "3fa2", "--yes"}, world),
-              Ends(3, Err(HasSubstr("no run \"3fa2\"\n"))));
-}
-
 TEST(RollbackCommandTest, HasNothingToTakeBackWhereNoHostIsApplied) {
   ProgramWorld world = GoodWorld();
   for (ApplyResult& host :

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::EndsWith, ::testing::HasSubstr, ::testing::StartsWith;
 
-constexpr char kOwn[] = "clusterctl 0.1.0 (protocol 2, report schema 2)\n";
+constexpr char kOwn[] = "clusterctl 0.1.0 (protocol 3, report schema 2)\n";
 
 TEST(VersionCommandTest, PrintsOurOwnWithoutAnyController) {
   ProgramWorld world;

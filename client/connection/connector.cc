@@ -25,15 +25,11 @@ namespace {
 constexpr size_t kMaxSettingsBytes = 64 << 10;
 
 constexpr ConnectionSetting kSettings[] = {
-    {"controller", "CLUSTERD_CONTROLLER", "HOST:PORT", false,
-     "Address of the controller", nullptr},
-    {"cluster", "CLUSTERD_CLUSTER", "NAME", false,
-     "Name of the cluster (default: from your certificate)", ""},
-    {"ca", "CLUSTERD_CA", "FILE", true, "The cluster's CA certificate",
-     "ca.crt"},
-    {"cert", "CLUSTERD_CERT", "FILE", true, "Your certificate", "user.crt"},
-    {"key", "CLUSTERD_KEY", "FILE", true, "Private key of your certificate",
-     "user.key"}};
+    {"controller", "CLUSTERD_CONTROLLER", "HOST:PORT", false, nullptr},
+    {"cluster", "CLUSTERD_CLUSTER", "NAME", false, ""},
+    {"ca", "CLUSTERD_CA", "FILE", true, "ca.crt"},
+    {"cert", "CLUSTERD_CERT", "FILE", true, "user.crt"},
+    {"key", "CLUSTERD_KEY", "FILE", true, "user.key"}};
 
 // The form of HOST:PORT: letters, digits, "." and "-" or an IPv6 address in
 // brackets, then a port. Refuses gRPC's other forms (unix:, dns://).

@@ -40,7 +40,6 @@ struct ConnectionSetting {
   const char* variable;     // In the environment.
   const char* placeholder;  // "FILE"
   bool is_path;
-  const char* what;  // For people: "Your certificate".
   // Its usual name. "": from the certificate. Null: only the user sets it.
   const char* usual;
 };

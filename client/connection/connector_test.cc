@@ -125,28 +125,31 @@ TEST_F(GrpcConnectorTest, ReachesTheControllerOfItsCluster) {
   EXPECT_TRUE(Ask(controller->address, User()).ok());
 }
 
-TEST_F(GrpcConnectorTest, RefusesAHostThatPosesAsTheController) {
-  const auto host = Start(*ca_, "spiffe://demo/host/server0");
-  const absl::Status status = Ask(host->address, User());
-  EXPECT_TRUE(absl::IsUnavailable(status));
-  EXPECT_THAT(std::string(status.message()),
-              EndsWith(Say("msg-call-wrong-peer", "spiffe://demo/host/server0",
-                           "spiffe://demo/controller")));
-}
-
-TEST_F(GrpcConnectorTest, RefusesAControllerOfAnotherAuthority) {
-  const auto controller = Start(*other_ca_, "spiffe://demo/controller");
-  EXPECT_THAT(std::string(Ask(controller->address, User()).message()),
-              EndsWith(Say("msg-call-not-signed", "", "--ca")));
-}
-
-TEST_F(GrpcConnectorTest, SaysThatItsOwnCertificateMayBeRefused) {
-  const auto controller = Start(*ca_, "spiffe://demo/controller");
-  const TlsFiles stranger = WriteFiles("stranger", *other_ca_, *ca_,
-                                       "spiffe://demo/user/eve/role/admin");
-  const absl::Status status = Ask(controller->address, stranger);
-  EXPECT_TRUE(absl::IsUnavailable(status));
-  EXPECT_THAT(status.message(), HasSubstr("our certificate (--cert)"));
+TEST_F(GrpcConnectorTest, SaysWhichCertificateIsRefused) {
+  const struct {
+    const char* name;
+    const TestAuthority& of_server;
+    const char* server;
+    const TestAuthority& of_user;
+    testing::Matcher<std::string> message;
+  } kCases[] = {
+      {"a host poses as the controller", *ca_, "spiffe://demo/host/server0",
+       *ca_,
+       EndsWith(Say("msg-call-wrong-peer", "spiffe://demo/host/server0",
+                    "spiffe://demo/controller"))},
+      {"a controller of another authority", *other_ca_,
+       "spiffe://demo/controller", *ca_,
+       EndsWith(Say("msg-call-not-signed", "", "--ca"))},
+      {"our own certificate", *ca_, "spiffe://demo/controller", *other_ca_,
+       HasSubstr("our certificate (--cert)")}};
+  for (const auto& each : kCases) {
+    const auto server = Start(each.of_server, each.server);
+    const TlsFiles user = WriteFiles("user", each.of_user, *ca_,
+                                     "spiffe://demo/user/ann/role/viewer");
+    const absl::Status status = Ask(server->address, user);
+    EXPECT_TRUE(absl::IsUnavailable(status)) << each.name;
+    EXPECT_THAT(std::string(status.message()), each.message) << each.name;
+  }
 }
 
 TEST_F(GrpcConnectorTest, SaysThatAProgramWithoutTlsListensThereOrNone) {

@@ -67,7 +67,7 @@ TEST(PlanFileTest, KnowsEverySettingAndEveryTargetThereIs) {
   const auto* kinds = SettingTarget::descriptor()->FindOneofByName("of");
   const ClusterPlan plan = EveryStepPlan();
   std::set<int> targets;
-  std::set<std::string> settings;
+  std::set<SettingId> settings;
   for (const PlanStep& step : plan.hosts(0).steps()) {
     EXPECT_NE(SettingOf(step), nullptr) << step.ShortDebugString();
     targets.insert(step.target().of_case());
@@ -75,7 +75,7 @@ TEST(PlanFileTest, KnowsEverySettingAndEveryTargetThereIs) {
   }
   EXPECT_EQ(static_cast<int>(targets.size()), kinds->field_count());
   EXPECT_EQ(settings.size(),
-            std::size(kDeviceSettingNames) + std::size(kHostSettingNames));
+            std::size(kDeviceSettingIds) + std::size(kHostSettingIds));
 }
 
 TEST(PlanFileTest, IsTheSamePlanInOtherWhiteSpace) {
@@ -119,7 +119,7 @@ TEST(ReadPlanFileTest, RefusesAnAddedKeyAndAnotherSchema) {
       absl::StrReplaceAll(text, {{"\"cluster\":", "\"x\": 1, \"cluster\":"}})));
   EXPECT_TRUE(absl::IsInvalidArgument(added.status())) << added.status();
   ClusterPlan newer = SysctlPlan({"server0"});
-  newer.set_schema_version(3);
+  newer.set_schema_version(newer.schema_version() + 1);
   Reseal(newer);
   const auto other = ReadPlanFile(FileOf("b", PlanFileText(newer).value()));
   EXPECT_TRUE(absl::IsFailedPrecondition(other.status())) << other.status();

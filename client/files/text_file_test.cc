@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +12,7 @@
 #include "config/identity/regular_file.h"
 #include "config/words/message.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -29,11 +29,10 @@ std::string Folder() {
   return path;
 }
 
-std::string Content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+unsigned ModeOf(const std::string& path) {
+  struct stat info = {};
+  EXPECT_EQ(stat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 0777;
 }
 
 size_t FilesIn(const std::string& folder) {
@@ -87,7 +86,7 @@ TEST(ReadTextFileTest, RefusesAFileOverTheBound) {
 TEST(WriteTextFileTest, WritesANewFileAndLeavesNoOtherBehind) {
   const std::string folder = Folder();
   ASSERT_TRUE(WriteTextFile(folder + "/f", "new").ok());
-  EXPECT_EQ(Content(folder + "/f"), "new");
+  EXPECT_EQ(TextOfFile(folder + "/f"), "new");
   EXPECT_EQ(FilesIn(folder), 1u);
 }
 
@@ -97,8 +96,8 @@ TEST(WriteTextFileTest, ReplacesTheFileInsteadOfWritingIntoIt) {
   std::ofstream(path) << "an older and longer text";
   fs::create_hard_link(path, folder + "/old");
   ASSERT_TRUE(WriteTextFile(path, "new").ok());
-  EXPECT_EQ(Content(path), "new");
-  EXPECT_EQ(Content(folder + "/old"), "an older and longer text");
+  EXPECT_EQ(TextOfFile(path), "new");
+  EXPECT_EQ(TextOfFile(folder + "/old"), "an older and longer text");
 }
 
 TEST(WriteTextFileTest, FollowsALinkToItsFile) {
@@ -107,7 +106,7 @@ TEST(WriteTextFileTest, FollowsALinkToItsFile) {
   fs::create_symlink(folder + "/real", folder + "/link");
   ASSERT_TRUE(WriteTextFile(folder + "/link", "new").ok());
   EXPECT_TRUE(fs::is_symlink(folder + "/link"));
-  EXPECT_EQ(Content(folder + "/real"), "new");
+  EXPECT_EQ(TextOfFile(folder + "/real"), "new");
 }
 
 TEST(WriteTextFileTest, LetsOthersReadAsFarAsTheUmaskDoes) {
@@ -115,9 +114,7 @@ TEST(WriteTextFileTest, LetsOthersReadAsFarAsTheUmaskDoes) {
   ASSERT_TRUE(WriteTextFile(path, "new").ok());
   const mode_t mask = umask(0);
   umask(mask);
-  struct stat info = {};
-  ASSERT_EQ(stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask);
+  EXPECT_EQ(ModeOf(path), 0666 & ~mask);
 }
 
 TEST(WriteTextFileTest, KeepsOthersFromReadingAlsoWhatTheyCouldRead) {
@@ -125,17 +122,15 @@ TEST(WriteTextFileTest, KeepsOthersFromReadingAlsoWhatTheyCouldRead) {
   std::ofstream(path) << "old";
   fs::permissions(path, fs::perms(0666));
   ASSERT_TRUE(WriteTextFile(path, "new", kOwnerOnly).ok());
-  EXPECT_EQ(Content(path), "new");
-  struct stat info = {};
-  ASSERT_EQ(stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_EQ(TextOfFile(path), "new");
+  EXPECT_EQ(ModeOf(path), 0600u);
 }
 
 TEST(WriteTextFileTest, WritesToAFifoInsteadOfReplacingIt) {
   const std::string path = Folder() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::string received;
-  std::thread reader([&] { received = Content(path); });
+  std::thread reader([&] { received = TextOfFile(path); });
   EXPECT_TRUE(WriteTextFile(path, "report").ok());
   reader.join();
   EXPECT_EQ(received, "report");
@@ -147,18 +142,11 @@ TEST(WriteTextFileTest, NeverReplacesADevice) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-TEST(WriteTextFileTest, SaysThatTheFolderIsAbsent) {
-  const std::string path = Folder() + "/none/f";
-  EXPECT_EQ(WriteTextFile(path, "x"), FileStatus(path, ENOENT));
-}
-
 TEST(WriteNewFileTest, WritesAFileForThisUserOnly) {
   const std::string path = Folder() + "/a.jsonl";
   ASSERT_TRUE(WriteNewFile(path, "{}\n").ok());
-  EXPECT_EQ(Content(path), "{}\n");
-  struct stat info;
-  ASSERT_EQ(stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_EQ(TextOfFile(path), "{}\n");
+  EXPECT_EQ(ModeOf(path), 0600u);
 }
 
 TEST(WriteNewFileTest, NeverWritesThroughWhatIsThere) {
@@ -170,11 +158,12 @@ TEST(WriteNewFileTest, NeverWritesThroughWhatIsThere) {
     EXPECT_EQ(WriteNewFile(folder + name, "x"),
               PreconditionWords("msg-new-file-exists", folder + name));
   }
-  EXPECT_EQ(Content(folder + "/a.jsonl"), "kept");
+  EXPECT_EQ(TextOfFile(folder + "/a.jsonl"), "kept");
 }
 
-TEST(WriteNewFileTest, SaysThatTheFolderIsMissing) {
+TEST(WriteFileTest, SaysThatTheFolderIsMissing) {
   const std::string path = Folder() + "/no/such/a.jsonl";
+  EXPECT_EQ(WriteTextFile(path, "x"), FileStatus(path, ENOENT));
   EXPECT_EQ(WriteNewFile(path, "x"), FileStatus(path, ENOENT));
 }
 

@@ -28,38 +28,6 @@ constexpr size_t kMaxEndGroups = 40;  // Keeps the worst.
 constexpr size_t kMaxDetails = 8;     // Lines of one group, e.g. residues.
 constexpr uint32_t kSchemaVersion = 1;
 
-struct OutcomeRow {
-  ApplyResult::Outcome outcome;
-  const char* words;
-  State apply;     // Verdict on such an apply,
-  State rollback;  // and on a rollback.
-  bool may_hold;   // The host may hold what the apply set.
-};
-
-constexpr OutcomeRow kOutcomes[] = {
-    {ApplyResult::OUTCOME_UNSPECIFIED, "apply-awaited", UNKNOWN, UNKNOWN, true},
-    {ApplyResult::APPLIED, "apply-applied", PASS, FAIL, true},
-    {ApplyResult::NOTHING_TO_DO, "apply-nothing-to-do", PASS, PASS, false},
-    {ApplyResult::UNDONE, "apply-undone", FAIL, FAIL, false},
-    // A later rollback turns APPLIED into this.
-    {ApplyResult::ROLLED_BACK, "apply-rolled-back", SKIPPED, PASS, false},
-    {ApplyResult::UNDONE_WITH_RESIDUES, "apply-undone-residues", FAIL, FAIL,
-     true},
-    {ApplyResult::ROLLED_BACK_WITH_RESIDUES, "apply-rolled-back-residues", FAIL,
-     FAIL, true},
-    {ApplyResult::REFUSED, "apply-refused", FAIL, FAIL, false},
-    {ApplyResult::NOT_STARTED, "apply-not-started", SKIPPED, SKIPPED, false},
-    {ApplyResult::LOST, "apply-lost", UNKNOWN, UNKNOWN, true},
-    {ApplyResult::RUNNING, "apply-running", UNKNOWN, UNKNOWN, true},
-};
-
-OutcomeRow RowOf(ApplyResult::Outcome outcome) {
-  for (const OutcomeRow& row : kOutcomes) {
-    if (row.outcome == outcome) return row;
-  }
-  return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // A newer controller's.
-}
-
 // "2 steps", "2 steps, 1 already in place"; empty if there are none.
 std::string StepsText(const ApplyResult& result) {
   size_t steps = 0;
@@ -249,13 +217,8 @@ std::string ConfirmationOf(const ApplyReport& report) {
 
 }  // namespace
 
-State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
-  const OutcomeRow row = RowOf(outcome);
-  return rollback ? row.rollback : row.apply;
-}
-
 std::string OutcomeWord(ApplyResult::Outcome outcome) {
-  const char* const words = RowOf(outcome).words;
+  const char* const words = OutcomeWordsName(outcome);
   return words != nullptr ? Say(words)
                           : Say("apply-outcome", static_cast<int>(outcome));
 }
@@ -300,8 +263,6 @@ std::string RunWord(const ApplyReport& report) {
   }
   return absl::AsciiStrToUpper(OutcomeText(OutcomeName(standing, outcome)));
 }
-
-bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
 
 bool LeftChanges(const ApplyReport& report) {
   return !report.rollback() && report.outcome() != ApplyReport::RUNNING &&

@@ -24,24 +24,13 @@
 #include <ostream>
 #include <string>
 
+#include "config/change/host_state.h"
 #include "config/words/terminal.h"
 #include "proto/controller.pb.h"
 #include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
-
-// State of one host's end:
-//   outcome                    | apply   | rollback
-//   APPLIED                    | PASS    | FAIL
-//   ROLLED_BACK                | SKIPPED | PASS
-//   NOTHING_TO_DO              | PASS    | PASS
-//   NOT_STARTED                | SKIPPED | SKIPPED
-//   LOST, RUNNING, none yet    | UNKNOWN | UNKNOWN
-//   not known                  | UNKNOWN | UNKNOWN
-//   all others                 | FAIL    | FAIL
-// A later rollback turns APPLIED into ROLLED_BACK.
-State HostEnd(ApplyResult::Outcome outcome, bool rollback);
 
 // "applied", "undone with residues", "no answer yet", or "outcome 17".
 std::string OutcomeWord(ApplyResult::Outcome outcome);
@@ -58,10 +47,6 @@ State SupportedVerdict(const ApplyReport& report);
 // "SUCCEEDED", "STOPPED", "CANCELLED", "INTERRUPTED", "RUNNING", or an apply's
 // later state: "CONFIRMED", "ROLLED BACK". "SUCCEEDED" needs the verdict PASS.
 std::string RunWord(const ApplyReport& report);
-
-// True if the host may have changes of this apply, so that a rollback asks it:
-// applied, lost, without an end, or undone with residues.
-bool MayHold(ApplyResult::Outcome outcome);
 
 // True if `clusterctl rollback` may have something to undo; not while it runs.
 bool LeftChanges(const ApplyReport& report);

@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/rules/error_codes.h"
+#include "config/rules/catalogue.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"

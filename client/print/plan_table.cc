@@ -111,7 +111,7 @@ void PrintHead(const ClusterPlan& plan, Page& page) {
       "",
       JoinParts(", ", {SayPart("report-cluster", page.Strong(plan.cluster())),
                        page.Safe(plan.product()), Say("plan-for", names)}));
-  page.Optional("report-namespace", PlanNamespace(plan));
+  page.Optional("report-namespace", NamespaceOfPlan(plan));
 }
 
 // "  sysctl          net.core.somaxconn: 4096 -> 65535"
@@ -271,7 +271,7 @@ void PrintSummary(const ClusterPlan& plan, Page& page) {
 
 }  // namespace
 
-std::string PlanNamespace(const ClusterPlan& plan) {
+std::string NamespaceOfPlan(const ClusterPlan& plan) {
   std::set<std::string> spaces;
   for (const HostPlan& host : plan.hosts()) {
     if (host.steps().empty() && !host.has_network_namespace()) continue;
@@ -294,7 +294,7 @@ void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
 std::string PlanShort(const ClusterPlan& plan) {
   return SafeText(
       JoinParts(": ", {absl::StrCat(plan.cluster(),
-                                    SayPart("plan-in", PlanNamespace(plan))),
+                                    SayPart("plan-in", NamespaceOfPlan(plan))),
                        Say("plan-short", PlanCountsText(CountPlan(plan)),
                            plan.digest().substr(0, kDigestCharacters))}),
       /*utf8=*/true);

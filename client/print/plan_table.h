@@ -33,7 +33,7 @@ namespace clusterd {
 
 // The steps' namespace, as NetworkNamespaceText; "several" if hosts differ.
 // Empty: the hosts' own, or the plan has no steps.
-std::string PlanNamespace(const ClusterPlan& plan);
+std::string NamespaceOfPlan(const ClusterPlan& plan);
 
 // Makes every text of the plan safe for a terminal. `verbose`: also the
 // precondition and the undo of each step, and every group of hosts.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
+#include "config/values/setting.h"
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
@@ -129,7 +130,7 @@ TEST(PlanTableTest, SaysOnceWhatIsTrueOfBothHostsAndApartWhatIsNot) {
     host.mutable_steps()->RemoveLast();
   }
   *plan.mutable_hosts(0)->add_steps() =
-      DeviceStep(0, "detect address", "0.0.0.0", "10.0.0.254");
+      DeviceStep(0, SETTING_DETECT_ADDRESS, "0.0.0.0", "10.0.0.254");
   plan.mutable_hosts(1)->add_blocked()->set_what("ufw");
   const std::string printed = Printed(plan);
   EXPECT_THAT(printed,
@@ -165,7 +166,7 @@ TEST(PlanTableTest, NamesTheDevicesOfAConsequence) {
   host.clear_steps();
   for (const uint32_t device : {0, 1, 2}) {
     PlanStep& step = *host.add_steps();
-    step = DeviceStep(device, "tls", "on", "off");
+    step = DeviceStep(device, SETTING_TLS, "on", "off");
     step.add_consequences("lost");
   }
   EXPECT_THAT(Printed(plan), HasSubstr("  also: devices 0-2: lost\n"));
@@ -183,11 +184,11 @@ TEST(PlanTableTest, NamesTheNamespaceThatItIsFor) {
   for (HostPlan& host : *plan.mutable_hosts()) {
     host.mutable_network_namespace()->set_container("train-1");
   }
-  EXPECT_EQ(PlanNamespace(plan), "container:train-1");
+  EXPECT_EQ(NamespaceOfPlan(plan), "container:train-1");
   EXPECT_THAT(Printed(plan),
               HasSubstr("\nnetwork namespace container:train-1\n"));
   plan.mutable_hosts(0)->clear_network_namespace();
-  EXPECT_EQ(PlanNamespace(plan), "several");
+  EXPECT_EQ(NamespaceOfPlan(plan), "several");
 }
 
 TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
@@ -195,7 +196,7 @@ TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
   for (int i = 0; i < 1152; ++i) nodes.push_back(absl::StrCat("node", i));
   ClusterPlan plan = SysctlPlan(nodes);
   for (int i = 0; i < plan.hosts_size(); ++i) {
-    plan.mutable_hosts(i)->mutable_steps(0)->set_from(absl::StrCat(i));
+    plan.mutable_hosts(i)->mutable_steps(0)->mutable_from()->set_number(i);
     plan.mutable_hosts(i)->add_notes(absl::StrCat("note ", i));
   }
   const std::string printed = Printed(plan);
@@ -213,7 +214,7 @@ TEST(PlanTableTest, IsSafeForATerminalAndAsciiWhereAsked) {
   ClusterPlan plan = FoldedPlan();
   HostPlan& host = *plan.mutable_hosts(0);
   host.set_host("\x1b[2J");
-  host.mutable_steps(0)->set_from("\x1b\n");
+  *host.mutable_steps(0)->mutable_from() = TextsValue({"\x1b\n"});
   host.mutable_steps(0)->set_consequences(0, "\x1b");
   host.set_notes(0, "\x1b");
   plan.mutable_hosts(2)->mutable_blocked(0)->set_reason("\x1b");
@@ -255,7 +256,7 @@ TEST(PlanShortTest, NamesNoClusterWhereNoneIsSet) {
 TEST(PlanTableTest, SaysThatApplyAsksForTheNameWhereManyAddressesChange) {
   ClusterPlan plan = SysctlPlan(Nodes(2));
   *plan.mutable_hosts(1)->add_steps() = DeviceStep(
-      0, kAddressSetting, "10.0.0.3/255.255.255.0", "10.0.0.2/255.255.255.0");
+      0, SETTING_ADDRESS, "10.0.0.3/255.255.255.0", "10.0.0.2/255.255.255.0");
   plan.set_cluster_hosts(4);
   EXPECT_THAT(
       Printed(plan),

@@ -224,9 +224,10 @@ Bundle::Bundle(std::string cluster, absl::Time made_at)
 
 void Bundle::Add(const std::string& name, absl::string_view text,
                  std::string from, std::string cut, int64_t changed_at_s) {
-  if (text.size() > kMaxBundleBytes - std::min(bytes_, kMaxBundleBytes)) {
+  if (text.size() >
+      kMaxBundleTextBytes - std::min(bytes_, kMaxBundleTextBytes)) {
     return AddGap(absl::StrCat(name, ": left out, the bundle has ",
-                               kMaxBundleBytes >> 20, " MiB already"));
+                               kMaxBundleTextBytes >> 20, " MiB already"));
   }
   bytes_ += text.size();
   Entry& entry = entries_[kTop + name];

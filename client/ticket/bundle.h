@@ -77,7 +77,7 @@ using RemovedSecrets = std::map<std::string, size_t>;
 std::string WithoutSecrets(absl::string_view text, RemovedSecrets* removed);
 
 // Texts beyond this are left out, and the index says so.
-inline constexpr size_t kMaxBundleBytes = 512u << 20;
+inline constexpr size_t kMaxBundleTextBytes = 512u << 20;
 
 class Bundle {
  public:

@@ -1,10 +1,10 @@
-#include <cstdio>
 #include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "client/ticket/bundle.h"
 #include "gmock/gmock.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -25,18 +25,6 @@ std::string Archive(const std::string& text) {
   return *bytes;
 }
 
-// The output of a program that reads the archive.
-std::string Ask(const std::string& command) {
-  std::string said;
-  FILE* const pipe = popen(command.c_str(), "r");
-  char buffer[4096];
-  while (const size_t got = fread(buffer, 1, sizeof(buffer), pipe)) {
-    said.append(buffer, got);
-  }
-  EXPECT_EQ(pclose(pipe), 0) << command;
-  return said;
-}
-
 TEST(TarGzTest, IsReadByTheRealTar) {
   // Not a multiple of a block, and more than one buffer.
   std::string text;
@@ -44,13 +32,14 @@ TEST(TarGzTest, IsReadByTheRealTar) {
   const std::string path = absl::StrCat(testing::TempDir(), "/t.tar.gz");
   std::ofstream(path, std::ios::binary) << Archive(text);
   const std::string list =
-      Ask(absl::StrCat("TZ=UTC tar -tvzf '", path, "' 2>&1"));
+      OutputOf(absl::StrCat("TZ=UTC tar -tvzf '", path, "' 2>&1"));
   EXPECT_THAT(list, HasSubstr("-rw------- 0/0"));
   EXPECT_THAT(list, HasSubstr("2026-01-01 00:00 a/INDEX.txt"));
   EXPECT_THAT(list, HasSubstr("a/empty"));
-  EXPECT_EQ(Ask(absl::StrCat("tar -xOzf '", path, "' a/log 2>&1")), text);
-  EXPECT_EQ(Ask(absl::StrCat("tar -xOzf '", path, "' ", kLongName)), "long");
-  EXPECT_EQ(Ask(absl::StrCat("gzip -t '", path, "' 2>&1")), "");
+  EXPECT_EQ(OutputOf(absl::StrCat("tar -xOzf '", path, "' a/log 2>&1")), text);
+  EXPECT_EQ(OutputOf(absl::StrCat("tar -xOzf '", path, "' ", kLongName)),
+            "long");
+  EXPECT_EQ(OutputOf(absl::StrCat("gzip -t '", path, "' 2>&1")), "");
 }
 
 TEST(TarGzTest, MakesTheSameBytesOfTheSameEntries) {

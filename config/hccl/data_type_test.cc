@@ -1,5 +1,4 @@
-#include "config/hccl/data_type.h"
-
+#include "config/hccl/job_variables.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

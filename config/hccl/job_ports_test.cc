@@ -1,5 +1,7 @@
 #include "config/hccl/job_ports.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/from_text.h"
@@ -25,37 +27,27 @@ HostFacts HostWith(const std::string& name, const std::string& value) {
   return host;
 }
 
-TEST(HcclPortsTest, CountsFromTheBasePortAndTakesHcclsDefaultsWithoutASpec) {
-  ClusterSpec spec;
-  spec.mutable_hccl()->set_base_port(50000);
-  spec.mutable_hccl()->set_port_count(16);
-  EXPECT_EQ(HcclPorts(spec).ToString(), "50000-50015");
-  EXPECT_EQ(HcclPorts(ClusterSpec()).ToString(), "60000-60031");
+TEST(HcclPortsTest, CountsFromTheBasePortToTheLastPortThereIs) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"base_port: 50000 port_count: 16", "50000-50015"},
+      {"", "60000-60031"},  // HCCL's defaults.
+      {"base_port: 65520 port_count: 32", "65520-65535"},
+      {"base_port: 4294967295 port_count: 32", "65535"}};
+  for (const auto& [hccl, ports] : kCases) {
+    ClusterSpec spec;
+    if (*hccl != 0) MergeText(hccl, spec.mutable_hccl());
+    EXPECT_EQ(HcclPorts(spec).ToString(), ports) << hccl;
+  }
 }
 
-TEST(HcclPortsTest, EndsAtTheLastPort) {
-  ClusterSpec spec;
-  spec.mutable_hccl()->set_base_port(65520);
-  spec.mutable_hccl()->set_port_count(32);
-  EXPECT_EQ(HcclPorts(spec).ToString(), "65520-65535");
-  spec.mutable_hccl()->set_base_port(UINT32_MAX);
-  EXPECT_EQ(HcclPorts(spec).ToString(), "65535");
-}
-
-TEST(JobPortsTest, AddsRendezvousAndSshWhereTheyAreSet) {
-  ClusterSpec spec;
-  spec.set_rendezvous_port(29500);
-  EXPECT_EQ(JobPorts(spec).ToString(), "29500,60000-60031");
-  spec.set_ssh_port(2222);
-  EXPECT_EQ(JobPorts(spec).ToString(), "2222,29500,60000-60031");
-}
-
-TEST(JobPortsTest, AddsPortsOfOtherServices) {
-  ClusterSpec spec;
-  ObserveRequest::PortRange* const ray = spec.add_ports();
-  ray->set_first(6379);
-  ray->set_last(6389);
-  EXPECT_EQ(JobPorts(spec).ToString(), "6379-6389,60000-60031");
+TEST(JobPortsTest, AddsRendezvousSshAndOtherServicesWhereTheyAreSet) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"rendezvous_port: 29500", "29500,60000-60031"},
+      {"rendezvous_port: 29500 ssh_port: 2222", "2222,29500,60000-60031"},
+      {"ports {first: 6379 last: 6389}", "6379-6389,60000-60031"}};
+  for (const auto& [spec, ports] : kCases) {
+    EXPECT_EQ(JobPorts(FromText<ClusterSpec>(spec)).ToString(), ports) << spec;
+  }
 }
 
 // Without a pinned base port HCCL takes a free one of the 32.
@@ -128,18 +120,14 @@ TEST(HcclPortsOnTest, RangeOfHostPortsWinsWhereTheProductReadsIt) {
             "60000-60031");
 }
 
-TEST(PortsOfLoginsTest, AddsTheRangeOfEachLegalLine) {
-  const HostFacts host = HostWith("HCCL_IF_BASE_PORT", "53000");
-  EXPECT_EQ(PortsOfLogins(host.environment().value()).ToString(),
-            "53000-53031");
-  EXPECT_TRUE(
-      PortsOfLogins(HostWith("HCCL_IF_BASE_PORT", "1").environment().value())
-          .empty());
-}
-
-TEST(PortsOfLoginsTest, AddsTheRendezvous) {
-  const HostFacts host = HostWith("MASTER_PORT", "29500");
-  EXPECT_EQ(PortsOfLogins(host.environment().value()).ToString(), "29500");
+TEST(PortsOfLoginsTest, AddsTheRangeOfEachLegalLineAndTheRendezvous) {
+  const auto ports = [](const char* name, const char* value) {
+    const HostFacts host = HostWith(name, value);
+    return PortsOfLogins(host.environment().value()).ToString();
+  };
+  EXPECT_EQ(ports("HCCL_IF_BASE_PORT", "53000"), "53000-53031");
+  EXPECT_EQ(ports("HCCL_IF_BASE_PORT", "1"), "");
+  EXPECT_EQ(ports("MASTER_PORT", "29500"), "29500");
 }
 
 TEST(HandedOutTest, LeavesOutWhatTheKernelNeverHandsOut) {

@@ -114,6 +114,13 @@ void FillFromVariables(const HostFacts& host, const JobSpec& job,
 // The signs in front apply to the whole list.
 bool MatchesSocketIfname(absl::string_view value, absl::string_view interface);
 
+// HCCL's name of a data type: "bfp16" for itself, "bf16" and "bfloat16"; letter
+// case is free. Empty: HCCL has no such type.
+absl::string_view HcclDataType(absl::string_view name);
+
+// HCCL's names, in its order.
+std::vector<absl::string_view> HcclDataTypes();
+
 }  // namespace clusterd
 
 #endif  // CONFIG_HCCL_JOB_VARIABLES_H_

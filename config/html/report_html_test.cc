@@ -372,6 +372,17 @@ TEST(ReportHtmlTest, ItsPolicyAllowsItsOwnScriptAndNothingElse) {
   EXPECT_THAT(page.Values("//@style"), IsEmpty());
 }
 
+// What the JSON of a report has.
+std::string InJson(Report report) {
+  for (RuleResult& rule : *report.mutable_rules()) {
+    for (Finding& finding : *rule.mutable_findings()) {
+      finding.clear_fix_words();
+      finding.clear_short_fix();
+    }
+  }
+  return report.DebugString();
+}
+
 TEST(ReportHtmlTest, TheJsonInItIsTheReport) {
   Report report = SmallBrokenReport();
   report.add_notes("</script><!--<script> & \xe2\x80\xa8\xe2\x80\xa9");
@@ -379,7 +390,7 @@ TEST(ReportHtmlTest, TheJsonInItIsTheReport) {
   for (const char* text : {"<", ">", "&", "\xe2\x80\xa8", "\xe2\x80\xa9"}) {
     EXPECT_THAT(page.json, Not(HasSubstr(text)));
   }
-  EXPECT_EQ(page.Read().DebugString(), report.DebugString());
+  EXPECT_EQ(page.Read().DebugString(), InJson(report));
 }
 
 // ---- Hostile texts ----
@@ -423,7 +434,7 @@ TEST(ReportHtmlTest, NoTextBecomesAnythingElseThanText) {
     ASSERT_THAT(titles, SizeIs(1));
     EXPECT_THAT(titles[0], HasSubstr(SafeText(hostile, true)));
     EXPECT_THAT(page.Values("//a/@href"), Each(testing::StartsWith("#")));
-    EXPECT_EQ(page.Read().DebugString(), filled.report.DebugString());
+    EXPECT_EQ(page.Read().DebugString(), InJson(filled.report));
   }
 }
 

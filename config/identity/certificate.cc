@@ -5,7 +5,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"

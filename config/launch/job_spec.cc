@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/hccl/data_type.h"
+#include "config/hccl/job_variables.h"
 #include "config/spec/host_names.h"
 #include "config/spec/mistakes.h"
 #include "config/values/number_list.h"

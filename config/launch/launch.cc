@@ -13,7 +13,6 @@
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
 #include "config/launch/launch_methods.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/hostlist.h"
 #include "config/values/ipv4.h"
 #include "config/values/port_set.h"
@@ -74,9 +73,9 @@ class Maker {
   }
 
   const LaunchMethod* FindMethod() {
-    for (const LaunchMethod& method : AllLaunchMethods()) {
-      if (method.name == options_.method) return &method;
-    }
+    const LaunchMethod* const found =
+        FirstWith(AllLaunchMethods(), &LaunchMethod::name, options_.method);
+    if (found != nullptr) return found;
     const std::vector<absl::string_view> names = LaunchMethods();
     Wrong("msg-job-word", "--method", QuotedText(options_.method),
           absl::StrJoin(names, ", "), DidYouMeanWords(options_.method, names));

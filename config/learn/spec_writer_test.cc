@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/config/judge_testing.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -23,26 +24,26 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 // A healthy cluster, and the result of learning from its facts.
-struct Learned {
+struct Learned : TestCluster {
   explicit Learned(const std::string& product, const std::string& mode = "",
                    int servers = 5)
-      : spec(MakeSpec(product, mode, servers)) {
-    facts = MakeHealthyFacts(spec);
+      : TestCluster(product, mode, servers) {
+    spec.clear_one_job();
   }
 
   void Rename(int server, const std::string& name) {
     spec.mutable_servers(server)->set_host(name);
     facts[server].set_host(name);
   }
-  DeviceFacts* Device(int server, int index) {
-    return facts[server].mutable_devices(index);
+  Ipv4Setting& Setting(int server, int index) {
+    auto* const address = device(server, index).mutable_address();
+    return *address->mutable_value()->mutable_settings(0);
   }
-  void SetAddress(int server, int index, const std::string& address) {
-    Device(server, index)
-        ->mutable_address()
-        ->mutable_value()
-        ->mutable_settings(0)
-        ->set_address(address);
+  // Devices first to last have none.
+  void ClearAddresses(int server, int first, int last) {
+    for (int d = first; d <= last; ++d) {
+      device(server, d).mutable_address()->mutable_value()->Clear();
+    }
   }
 
   absl::StatusOr<WrittenSpec> Write(const std::string& product = "") {
@@ -58,9 +59,6 @@ struct Learned {
   WrittenSpec Written(const std::string& product = "") {
     return Write(product).value();
   }
-
-  ClusterSpec spec;
-  std::vector<HostFacts> facts;
 };
 
 // Loads the written file; the test fails if a rule refuses it.
@@ -150,14 +148,12 @@ TEST(WriteSpecTest, ACheckAgainstItFindsExactlyTheExceptions) {
         learned.spec.servers(2).devices(1).address() == "10.0.0.200"
             ? "10.0.0.201"
             : "10.0.0.200";
-    learned.SetAddress(2, 1, wrong);
-    learned.Device(4, 0)->mutable_mtu()->set_value(4200);
-    learned.Device(5, 1)->mutable_detect_address()->set_value("0.0.0.0");
-    KernelFacts* const kernel = learned.facts[0].mutable_kernel();
-    kernel->mutable_somaxconn()->set_value(128);
-    learned.facts[1].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(
-        1024);
-    learned.facts[3].mutable_ufw()->mutable_active()->set_value(true);
+    learned.Setting(2, 1).set_address(wrong);
+    learned.Set(4, 0, "mtu {value: 4200}");
+    learned.Set(5, 1, "detect_address {value: '0.0.0.0'}");
+    learned.Set(0, "kernel {somaxconn {value: 128}}");
+    learned.Set(1, "kernel {tcp_max_syn_backlog {value: 1024}}");
+    learned.Set(3, "ufw {active {value: true}}");
     learned.facts[6]
         .mutable_kernel()
         ->mutable_somaxconn_at_boot()
@@ -188,17 +184,15 @@ TEST(WriteSpecTest, ACheckAgainstItFindsExactlyTheExceptions) {
     EXPECT_EQ(spec.servers(2).devices(1).address(),
               learned.spec.servers(2).devices(1).address());
     EXPECT_THAT(written.yaml, HasSubstr(absl::StrCat("#   server2 device ",
-                                                     learned.Device(2, 1)->id(),
+                                                     learned.device(2, 1).id(),
                                                      ": address ", wrong)));
   }
 }
 
 TEST(WriteSpecTest, AClusterThatNobodySetUpIsExceptedAsAWhole) {
   Learned learned("atlas-a2");
-  for (HostFacts& host : learned.facts) {
-    host.mutable_kernel()->mutable_somaxconn()->set_value(16);
-    host.mutable_firewalld()->mutable_active()->set_value(true);
-  }
+  learned.SetHosts(
+      "kernel {somaxconn {value: 16}} firewalld {active {value: true}}");
   const WrittenSpec written = learned.Written();
   EXPECT_EQ(Load(written).firewall(), FIREWALL_OPEN_PORTS);
   EXPECT_THAT(Exceptions(written),
@@ -209,13 +203,12 @@ TEST(WriteSpecTest, AClusterThatNobodySetUpIsExceptedAsAWhole) {
 
 TEST(WriteSpecTest, DevicesThatNobodyPlansHaveNoVote) {
   Learned learned("atlas-a2", "", 3);
+  learned.SetDevices("mtu {value: 1500} tls {value {enabled: false}}");
   for (int s = 0; s < 3; ++s) {
-    for (int d = 0; d < 8; ++d) {
-      learned.Device(s, d)->mutable_mtu()->set_value(d < 2 ? 4200 : 1500);
-      learned.Device(s, d)->mutable_tls()->mutable_value()->set_enabled(d < 2);
-      if (d < 2) continue;
-      learned.Device(s, d)->mutable_address()->mutable_value()->Clear();
+    for (const int d : {0, 1}) {
+      learned.Set(s, d, "mtu {value: 4200} tls {value {enabled: true}}");
     }
+    learned.ClearAddresses(s, 2, 7);
   }
   const WrittenSpec written = learned.Written("atlas-a2");
   const ClusterSpec spec = Load(written);
@@ -227,15 +220,11 @@ TEST(WriteSpecTest, DevicesThatNobodyPlansHaveNoVote) {
 
 TEST(WriteSpecTest, OtherProductsAndUnreadFactsAreExceptions) {
   Learned learned("atlas-a2", "", 6);
-  learned.facts[1].mutable_identity()->mutable_npu_series()->set_value(
-      "A3 x 8");
-  learned.facts[2].mutable_hccn_tool()->set_generation(
-      NpuToolFacts::ASCEND_950);
-  learned.facts[3].mutable_device_ids()->mutable_missing()->set_reason(
-      Missing::UNREADABLE);
+  learned.Set(1, "identity {npu_series {value: 'A3 x 8'}}");
+  learned.Set(2, "hccn_tool {generation: ASCEND_950}");
+  learned.Set(3, "device_ids {missing {reason: UNREADABLE}}");
   learned.facts[3].clear_devices();
-  learned.Device(4, 5)->mutable_address()->mutable_missing()->set_reason(
-      Missing::BUSY);
+  learned.Set(4, 5, "address {missing {reason: BUSY}}");
   const WrittenSpec written = learned.Written();
   const std::vector<std::string> texts = Exceptions(written);
   EXPECT_THAT(texts, Contains(HasSubstr("server1: NPU series \"A3 x 8\"")));
@@ -251,19 +240,15 @@ TEST(WriteSpecTest, OtherProductsAndUnreadFactsAreExceptions) {
 
 TEST(WriteSpecTest, OneOfTwoServersThatIsNotSetUpHidesNoDevice) {
   Learned learned("atlas-a2", "", 2);
-  for (int d = 0; d < 8; ++d) {
-    learned.Device(1, d)->mutable_address()->mutable_value()->Clear();
-  }
+  learned.ClearAddresses(1, 0, 7);
   const WrittenSpec one = learned.Written();
   EXPECT_EQ(Load(one).servers(0).devices_size(), 8) << one.yaml;
   EXPECT_EQ(Load(one).servers(0).DebugString(),
             learned.spec.servers(0).DebugString());
   EXPECT_THAT(one.yaml, HasSubstr("what most have, or one of as many,"));
   Learned halves("atlas-a2", "", 2);
-  for (int d = 0; d < 4; ++d) {
-    halves.Device(0, 4 + d)->mutable_address()->mutable_value()->Clear();
-    halves.Device(1, d)->mutable_address()->mutable_value()->Clear();
-  }
+  halves.ClearAddresses(0, 4, 7);
+  halves.ClearAddresses(1, 0, 3);
   EXPECT_THAT(
       halves.Write().status(),
       Tells("msg-learn-no-pattern", "spec-note-not-listed", "server[0-1]"));
@@ -275,42 +260,36 @@ TEST(WriteSpecTest, ServerWithOneAddressTwiceIsLeftOutForThat) {
   for (int s = 0; s < 3; ++s) {
     for (int d = 0; d < 8; ++d) {
       scattered = scattered * 37 % 251;
-      learned.SetAddress(s, d, absl::StrCat("10.0.0.", scattered));
+      learned.Setting(s, d).set_address(absl::StrCat("10.0.0.", scattered));
     }
   }
-  learned.SetAddress(1, 3, "10.0.0.252");
-  learned.SetAddress(1, 5, "10.0.0.252");
+  learned.Setting(1, 3).set_address("10.0.0.252");
+  learned.Setting(1, 5).set_address("10.0.0.252");
   const WrittenSpec written = learned.Written();
   EXPECT_THAT(written.notes,
               Contains(Tells("spec-note-one-address", "server1")));
   EXPECT_EQ(Load(written).servers_size(), 2);
   // One of two hosts is never called most.
   Learned apart("atlas-a2", "", 2);
-  for (int d = 0; d < 8; ++d) {
-    apart.Device(1, d)->mutable_mtu()->set_value(4200);
-  }
+  for (int d = 0; d < 8; ++d) apart.Set(1, d, "mtu {value: 4200}");
   const WrittenSpec tied = apart.Written();
   EXPECT_THAT(tied.notes,
               Contains(Tells("spec-note-no-majority", "mtu", 8, 16)));
   EXPECT_THAT(tied.yaml, HasSubstr("what most have, or one of as many,"));
   Learned half("atlas-a2", "", 2);
-  half.facts[1].mutable_device_ids()->mutable_missing()->set_reason(
-      Missing::UNREADABLE);
+  half.Set(1, "device_ids {missing {reason: UNREADABLE}}");
   half.facts[1].clear_devices();
   EXPECT_THAT(half.Written().yaml, Not(HasSubstr("that most")));
 }
 
 TEST(WriteSpecTest, LeasesAndIpv6AddressesAreSaid) {
   Learned learned("atlas-a2", "", 3);
-  HccnConf* const conf = learned.facts[0].mutable_hccn_conf()->mutable_value();
-  for (const int d : {0, 1, 2}) {
-    HccnConf::Entry* const entry = conf->add_entries();
-    entry->set_key("udhcpc_enable");
-    entry->set_device(d);
-    entry->set_value(d == 2 ? "0" : "1");
-  }
-  learned.Device(2, 7)->mutable_address()->mutable_value()->Clear();
-  learned.Device(2, 7)->mutable_ipv6_address()->set_value("fd00::17/64");
+  learned.Set(0, R"(hccn_conf {value {
+      entries {key: 'udhcpc_enable' device: 0 value: '1'}
+      entries {key: 'udhcpc_enable' device: 1 value: '1'}
+      entries {key: 'udhcpc_enable' device: 2 value: '0'}}})");
+  learned.ClearAddresses(2, 7, 7);
+  learned.Set(2, 7, "ipv6_address {value: 'fd00::17/64'}");
   const WrittenSpec written = learned.Written();
   EXPECT_THAT(written.notes,
               ElementsAre(Tells("spec-note-leases", "server0 devices 0-2"),
@@ -323,17 +302,14 @@ TEST(WriteSpecTest, LeasesAndIpv6AddressesAreSaid) {
 TEST(WriteSpecTest, ASuperPodWithoutAddressesDoesWithoutRoce) {
   Learned learned("atlas-a3-superpod", "", 2);
   for (int s = 0; s < 2; ++s) {
-    for (DeviceFacts& device : *learned.facts[s].mutable_devices()) {
-      device.mutable_address()->mutable_value()->Clear();
-    }
+    learned.ClearAddresses(s, 0, learned.facts[s].devices_size() - 1);
   }
   const WrittenSpec written = learned.Written("atlas-a3-superpod");
   EXPECT_TRUE(Load(written).roce_unused()) << written.yaml;
   EXPECT_THAT(written.pattern, HasSubstr("roce is unused"));
   EXPECT_THAT(Exceptions(written), IsEmpty());
   // A device that did not answer may have an address.
-  learned.Device(1, 3)->mutable_address()->mutable_missing()->set_reason(
-      Missing::BUSY);
+  learned.Set(1, 3, "address {missing {reason: BUSY}}");
   EXPECT_EQ(learned.Write("atlas-a3-superpod")->pattern, "");
 }
 
@@ -361,16 +337,12 @@ TEST(WriteSpecTest, GapsInNamesCountByNameSoThatNoAddressMoves) {
 
 TEST(WriteSpecTest, AddressesAreWrittenAsAddressesAndNotAsNumbers) {
   Learned learned("atlas-a2", "", 4);
+  learned.SetDevices(
+      "gateway {value: '10.0.255.254'} detect_address {value: '10.0.255.253'}");
   for (int s = 0; s < 4; ++s) {
     learned.Rename(s, absl::StrCat("node", 101 + s));
     for (int d = 0; d < 8; ++d) {
-      DeviceFacts* const device = learned.Device(s, d);
-      device->mutable_address()
-          ->mutable_value()
-          ->mutable_settings(0)
-          ->set_netmask("255.255.0.0");
-      device->mutable_gateway()->set_value("10.0.255.254");
-      device->mutable_detect_address()->set_value("10.0.255.253");
+      learned.Setting(s, d).set_netmask("255.255.0.0");
     }
   }
   const WrittenSpec written = learned.Written();
@@ -393,10 +365,10 @@ TEST(WriteSpecTest, RacksWithASubnetEachCountByGroup) {
         absl::StrCat("10.11.", s / 3 + 1, ".", s % 3 + 1));
     for (int d = 0; d < 16; ++d) {
       const std::string subnet = absl::StrCat("10.30.", s / 3);
-      learned.SetAddress(s, d, absl::StrCat(subnet, ".", 1 + 16 * (s % 3) + d));
-      learned.Device(s, d)->mutable_gateway()->set_value(subnet + ".254");
-      learned.Device(s, d)->mutable_detect_address()->set_value(subnet +
-                                                                ".254");
+      learned.Setting(s, d).set_address(
+          absl::StrCat(subnet, ".", 1 + 16 * (s % 3) + d));
+      const std::string router = "{value: '" + subnet + ".254'}";
+      learned.Set(s, d, "gateway " + router + " detect_address " + router);
     }
   }
   const WrittenSpec written = learned.Written("atlas-a3");
@@ -441,10 +413,10 @@ TEST(WriteSpecTest, AddressesWithoutAPatternAreListed) {
 
 TEST(WriteSpecTest, PartnersThatWatchEachOtherAreSaidToDoSo) {
   Learned learned("atlas-training", "", 2);
+  learned.SetDevices("gateway {value: ''}");
   for (int s = 0; s < 2; ++s) {
     for (int d = 0; d < 8; ++d) {
-      learned.Device(s, d)->mutable_gateway()->set_value("");
-      learned.Device(s, d)->mutable_detect_address()->set_value(
+      learned.device(s, d).mutable_detect_address()->set_value(
           learned.spec.servers(1 - s).devices(d).address());
     }
   }
@@ -458,14 +430,10 @@ TEST(WriteSpecTest, PartnersThatWatchEachOtherAreSaidToDoSo) {
 TEST(WriteSpecTest, AGatewayOfOneDeviceAloneIsMentioned) {
   for (const int servers : {1, 4}) {
     Learned learned("atlas-a2", "", servers);
-    for (HostFacts& host : learned.facts) {
-      for (DeviceFacts& device : *host.mutable_devices()) {
-        device.mutable_gateway()->set_value("");
-      }
-    }
+    learned.SetDevices("gateway {value: ''}");
     const std::string router =
-        Learned("atlas-a2", "", servers).Device(0, 3)->gateway().value();
-    learned.Device(0, 3)->mutable_gateway()->set_value(router);
+        Learned("atlas-a2", "", servers).device(0, 3).gateway().value();
+    learned.device(0, 3).mutable_gateway()->set_value(router);
     const WrittenSpec written = learned.Written();
     if (servers == 1) {
       EXPECT_THAT(written.notes, Contains(Tells("spec-note-some-gateways")));
@@ -478,10 +446,8 @@ TEST(WriteSpecTest, AGatewayOfOneDeviceAloneIsMentioned) {
   }
   // Raised kernel values are learned from most of the hosts.
   Learned learned("atlas-a2");
-  for (HostFacts& host : learned.facts) {
-    host.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-    host.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(16384);
-  }
+  learned.SetHosts(
+      "kernel {somaxconn {value: 4096} tcp_max_syn_backlog {value: 16384}}");
   const WrittenSpec written = learned.Written();
   EXPECT_EQ(Load(written).kernel().tcp_max_syn_backlog(), 16384);
   EXPECT_THAT(written.yaml, Not(HasSubstr("  somaxconn:")));

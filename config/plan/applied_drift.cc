@@ -4,12 +4,9 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/values/change_kind.h"
-#include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 
@@ -22,11 +19,9 @@ constexpr size_t kMaxTextBytes = 512;
 // Targets and values are compared with a plan; only the report bounds them.
 constexpr size_t kMaxGoalBytes = 8 << 10;
 
-// Cuts between characters and appends "...".
-std::string Shortened(const std::string& text,
-                      size_t max_bytes = kMaxTextBytes) {
-  return absl::StrCat(CutUtf8(text, max_bytes),
-                      text.size() > max_bytes ? "..." : "");
+std::string ShortText(const FindingValue& words) {
+  return SettingText(
+      Shortened(TextsValue({EnglishText(words)}), kMaxTextBytes));
 }
 
 // A step whose value still counts.
@@ -35,34 +30,30 @@ struct Claim {
   const PlanStep* step;
 };
 
-// The targets that later steps have taken over.
-class TakenTargets {
+// The goals that later steps have taken over.
+class TakenGoals {
  public:
-  // Adds the targets that the step sets or decides. An address drops the
-  // gateway of the old subnet; a stopped firewall allows everything; an opened
-  // one must run.
+  // Adds the goals that the step sets or decides. An address drops the gateway
+  // of the old subnet; a stopped firewall allows everything; an opened one must
+  // run.
   void Add(const PlanStep& step) {
     const Setting* const setting = SettingOf(step);
     if (setting == nullptr) return;
-    targets_.insert(GoalName(step));
+    goals_.insert(GoalOf(step));
     if (setting->also == nullptr) return;
-    for (absl::string_view name : setting->also(step)) {
-      const bool all_that_begin_so = absl::ConsumeSuffix(&name, "*");
-      (all_that_begin_so ? prefixes_ : targets_).insert(std::string(name));
-    }
+    for (FactKey& goal : setting->also(step)) goals_.insert(std::move(goal));
   }
 
-  // True if one of these steps decides about this target.
-  bool Has(const std::string& target) const {
-    return targets_.count(target) > 0 ||
-           absl::c_any_of(prefixes_, [&target](const std::string& prefix) {
-             return absl::StartsWith(target, prefix);
-           });
+  // True if one of these steps decides about this goal.
+  bool Has(const FactKey& goal) const {
+    const FirewallProgram program = goal.target().rule().program();
+    return goals_.count(goal) > 0 ||
+           (goal.target().has_rule() &&
+            goals_.count(FirewallFact(program, SETTING_ALLOWED)) > 0);
   }
 
  private:
-  std::set<std::string> targets_;
-  std::set<std::string> prefixes_;
+  std::set<FactKey> goals_;
 };
 
 bool Counts(const EndedApply& apply) {
@@ -94,13 +85,13 @@ std::vector<const PlanStep*> StepsInEffect(const EndedApply& apply) {
 
 // Claims of the applies, the newest apply first, its steps in order.
 std::vector<Claim> ClaimsOf(absl::Span<const EndedApply> applies) {
-  TakenTargets asked_for;  // By users.
+  TakenGoals asked_for;  // By users.
   for (const EndedApply& apply : applies) {
     if (!Counts(apply) || IsEnforced(apply)) continue;
     for (const PlanStep* step : StepsInEffect(apply)) asked_for.Add(*step);
   }
   std::vector<Claim> claims;
-  TakenTargets taken;
+  TakenGoals taken;
   for (auto apply = applies.rbegin(); apply != applies.rend(); ++apply) {
     if (!Counts(*apply)) continue;
     std::vector<const PlanStep*> steps = StepsInEffect(*apply);
@@ -108,9 +99,8 @@ std::vector<Claim> ClaimsOf(absl::Span<const EndedApply> applies) {
     absl::c_reverse(steps);
     const auto first = static_cast<std::ptrdiff_t>(claims.size());
     for (const PlanStep* step : steps) {
-      const std::string target = GoalName(*step);
-      if (!taken.Has(target) &&
-          (!IsEnforced(*apply) || asked_for.Has(target))) {
+      const FactKey goal = GoalOf(*step);
+      if (!taken.Has(goal) && (!IsEnforced(*apply) || asked_for.Has(goal))) {
         claims.push_back({&*apply, step});
       }
       taken.Add(*step);
@@ -126,35 +116,33 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   drift.set_apply_id(claim.apply->begin.apply_id());
   drift.set_step(step.id());
   drift.set_kind(ChangeKindName(step.kind()));
-  drift.set_change(Shortened(EnglishText(StepWords(step))));
-  drift.set_why(Shortened(EnglishText(verdict.Why())));
-  drift.set_fact(verdict.fact);
-  drift.set_now(Shortened(verdict.now));
-  drift.set_was(Shortened(verdict.wanted));
+  drift.set_change(ShortText(StepWords(step)));
+  drift.set_why(ShortText(verdict.Why()));
+  if (verdict.fact.has_target()) *drift.mutable_fact() = verdict.fact;
+  *drift.mutable_now() = Shortened(verdict.now, kMaxTextBytes);
+  *drift.mutable_was() = Shortened(verdict.wanted, kMaxTextBytes);
   if (IsOfDevice(step)) drift.add_devices(step.target().device());
   drift.set_applied_by(claim.apply->begin.actor());
   drift.set_applied_at_ms(claim.apply->begin.started_at_ms());
-  drift.set_target(GoalName(step));
-  if (step.target().has_rule()) *drift.mutable_opened() = step.target().rule();
-  drift.set_to(Shortened(step.to(), kMaxGoalBytes));
+  *drift.mutable_target() = GoalOf(step);
+  *drift.mutable_to() = Shortened(step.to(), kMaxGoalBytes);
   return drift;
 }
 
 // A gateway that an address step may drop is set again with the address.
 bool IsPutBack(const PlanStep& step) {
-  return step.setting() == kGatewaySetting && !IsRewrite(step) &&
+  return step.setting() == SETTING_GATEWAY && !IsRewrite(step) &&
          step.from() == step.to();
 }
 
 // A blocked change of this kind; if it is about devices, of the same device.
-const BlockedChange* FindBlocked(const HostPlan& planned,
-                                 const std::string& target,
+const BlockedChange* FindBlocked(const HostPlan& planned, const FactKey& goal,
                                  const std::string& kind) {
   for (const BlockedChange& blocked : planned.blocked()) {
     if (ChangeKindName(blocked.kind()) != kind) continue;
-    const bool same = absl::c_any_of(blocked.devices(), [&](uint32_t device) {
-      return absl::StartsWith(target, DeviceFactName(device, ""));
-    });
+    const bool same =
+        goal.target().has_device() &&
+        absl::c_linear_search(blocked.devices(), goal.target().device());
     if (same || blocked.devices().empty()) return &blocked;
   }
   return nullptr;
@@ -191,8 +179,8 @@ class Repair {
     return absl::c_linear_search(enforced_, kind);
   }
 
-  void Leave(const std::string& target, absl::string_view why) {
-    left_.push_back(absl::StrCat(target, ": ", why));
+  void Leave(const FactKey& goal, absl::string_view why) {
+    left_.push_back(absl::StrCat(FactKeyText(goal), ": ", why));
   }
 
   void Choose(const PlanStep& step) {
@@ -202,7 +190,7 @@ class Repair {
           return other->target().device() == step.target().device() &&
                  !other->dropped().empty();
         });
-    const auto lost = lost_.find(GoalName(step));
+    const auto lost = lost_.find(GoalOf(step));
     std::string why = "it has not drifted";
     if (lost != lost_.end()) {
       why = WhyNotPutBack(step, *lost->second);
@@ -224,12 +212,13 @@ class Repair {
     const bool does = restores == nullptr ? step.to() == lost.to()
                                           : restores(step, lost.to());
     return does ? ""
-                : absl::StrCat("the spec asks for ", step.to(), " now, apply ",
-                               lost.apply_id(), " set ", lost.to());
+                : absl::StrCat("the spec asks for ", SettingText(step.to()),
+                               " now, apply ", lost.apply_id(), " set ",
+                               SettingText(lost.to()));
   }
 
   // True if a chosen step sets this setting of the device.
-  bool Sets(uint32_t device, absl::string_view setting) const {
+  bool Sets(uint32_t device, SettingId setting) const {
     return absl::c_any_of(chosen_, [&](const PlanStep* step) {
       return step->setting() == setting && !IsRewrite(*step) &&
              step->target().device() == device;
@@ -241,37 +230,37 @@ class Repair {
       const bool loses =
           absl::c_any_of(step->dropped(), [&](const HccnConf::Entry& entry) {
             return entry.key() != "gateway" ||
-                   !Sets(entry.device(), kGatewaySetting);
+                   !Sets(entry.device(), SETTING_GATEWAY);
           });
       if (loses) {
-        Leave(GoalName(*step),
+        Leave(GoalOf(*step),
               "putting it back would drop a gateway or route that is set now");
       }
       return loses;
     });
     DropIf(&chosen_, [this](const PlanStep* step) {
       return IsPutBack(*step) &&
-             !Sets(step->target().device(), kAddressSetting);
+             !Sets(step->target().device(), SETTING_ADDRESS);
     });
   }
 
   void NameWhatHasNoStep() {
-    for (const auto& [target, lost] : lost_) {
-      const BlockedChange* blocked =
-          FindBlocked(planned_, target, lost->kind());
-      Leave(target, blocked == nullptr
-                        ? absl::StrCat("the plan has no step for what apply ",
-                                       lost->apply_id(), " set: ", lost->to())
-                        : absl::StrCat("the plan blocks \"", blocked->what(),
-                                       "\": ", blocked->reason(), "; ",
-                                       blocked->fix()));
+    for (const auto& [goal, lost] : lost_) {
+      const BlockedChange* blocked = FindBlocked(planned_, goal, lost->kind());
+      Leave(goal, blocked == nullptr
+                      ? absl::StrCat("the plan has no step for what apply ",
+                                     lost->apply_id(),
+                                     " set: ", SettingText(lost->to()))
+                      : absl::StrCat("the plan blocks \"", blocked->what(),
+                                     "\": ", blocked->reason(), "; ",
+                                     blocked->fix()));
     }
   }
 
   const HostPlan& planned_;
   const absl::Span<const std::string> enforced_;
-  // Drift by target, except what a step or a line already covers.
-  std::map<std::string, const AppliedDrift*> lost_;
+  // Drift by goal, except what a step or a line already covers.
+  std::map<FactKey, const AppliedDrift*> lost_;
   std::vector<const PlanStep*> chosen_;  // In plan order.
   std::vector<std::string> left_;
 };
@@ -313,7 +302,7 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
 
 std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
                                         absl::Span<const EndedApply> applies) {
-  TakenTargets set;
+  TakenGoals set;
   for (const PlanStep& step : apply.begin.plan().steps()) set.Add(step);
   const std::string space =
       apply.begin.plan().network_namespace().SerializeAsString();
@@ -325,9 +314,10 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
       continue;
     }
     for (const PlanStep* step : StepsInEffect(each)) {
-      const std::string target = GoalName(*step);
-      if (!set.Has(target)) continue;
-      found.push_back({each.begin.apply_id(), each.begin.actor(), target});
+      FactKey goal = GoalOf(*step);
+      if (!set.Has(goal)) continue;
+      found.push_back(
+          {each.begin.apply_id(), each.begin.actor(), std::move(goal)});
       break;
     }
   }

@@ -50,7 +50,7 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
 struct LaterClaim {
   std::string apply_id;
   std::string actor;
-  std::string target;  // As GoalName has it.
+  FactKey goal;
 };
 
 // Returns the first such target of each later apply in the same network

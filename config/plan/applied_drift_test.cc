@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/settings.h"
 #include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
@@ -17,7 +17,7 @@ PlanStep SysctlStep(const std::string& key, const std::string& to) {
 }
 
 PlanStep GatewayStep(uint32_t device, const std::string& to) {
-  return DeviceStep(device, kGatewaySetting, "none", to);
+  return DeviceStep(device, SETTING_GATEWAY, "none", to);
 }
 
 EndedApply Applied(const std::string& id, const std::vector<PlanStep>& steps) {
@@ -47,8 +47,9 @@ std::string Lines(
   std::string text;
   for (const AppliedDrift& drift : drifts) {
     absl::StrAppend(&text, drift.apply_id(), ":", drift.step(), " ",
-                    drift.kind(), ": ", drift.fact(), " = ", drift.now(),
-                    ", not ", drift.was(), "\n");
+                    drift.kind(), ": ", FactKeyText(drift.fact()), " = ",
+                    SettingText(drift.now()), ", not ",
+                    SettingText(drift.was()), "\n");
   }
   return text;
 }
@@ -59,8 +60,7 @@ std::string Drifts(const std::vector<EndedApply>& applies,
 }
 
 HostFacts LowSomaxconn() {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   return facts;
 }
 
@@ -93,8 +93,8 @@ TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
             Say("plan-say-drifted", kSomaxconnKey, "128", "65535"));
   EXPECT_EQ(drift.applied_by(), "alice");
   EXPECT_EQ(drift.applied_at_ms(), 1700000000000);
-  EXPECT_EQ(drift.target(), kSomaxconnKey);
-  EXPECT_EQ(drift.to(), "65535");
+  EXPECT_EQ(drift.target(), KernelFact(kSomaxconnKey, SETTING_RUNNING));
+  EXPECT_EQ(drift.to(), NumberValue(65535));
 }
 
 TEST(FindAppliedDriftTest, CountsAStepThatWasSoAlready) {
@@ -119,8 +119,7 @@ TEST(FindAppliedDriftTest, LeavesOutWhatWasTakenBackOrNeverHeld) {
 TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
   const EndedApply first = Somaxconn("aa", "65535");
   EndedApply second = Somaxconn("bb", "1024");
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 4096}}");
   EXPECT_EQ(Drifts({first, second}, facts), "");
   // Once rolled back, it decides nothing.
   second.end.set_outcome(ApplyResult::ROLLED_BACK);
@@ -148,8 +147,8 @@ std::string LaterClaims(const EndedApply& apply,
                         const std::vector<EndedApply>& applies) {
   std::string text;
   for (const LaterClaim& claim : FindLaterClaims(apply, applies)) {
-    absl::StrAppend(&text, claim.apply_id, " ", claim.actor, " ", claim.target,
-                    "\n");
+    absl::StrAppend(&text, claim.apply_id, " ", claim.actor, " ",
+                    FactKeyText(claim.goal), "\n");
   }
   return text;
 }
@@ -216,8 +215,10 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   EXPECT_EQ(Drifts({opened}, facts),
             "aa:1 firewall: ufw: active = no, not yes\n");
   const DriftFact drift = FindAppliedDrift({opened}, facts);
-  EXPECT_EQ(drift.value().drifts(0).opened().program(), UFW);
-  EXPECT_EQ(drift.value().drifts(0).opened().port().last_port(), 22u);
+  const FirewallRule& opened_rule =
+      drift.value().drifts(0).target().target().rule();
+  EXPECT_EQ(opened_rule.program(), UFW);
+  EXPECT_EQ(opened_rule.port().last_port(), 22u);
   EXPECT_EQ(Drifts({opened, stopped}, facts), "");
   // The firewall must run: one apply stopped it and a later one opened ports.
   *facts.mutable_ufw() = InstalledFirewall(true, true);
@@ -248,11 +249,7 @@ TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
   const PlanStep address =
       AddressStep(0, "none", "10.9.0.1/255.255.255.0", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
-  Ipv4Setting* live =
-      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
-          0);
-  live->set_address("10.9.0.1");
-  SetConf(&facts, "address_0", "10.9.0.1");
+  MoveAddress(&facts, "10.9.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("");
   SetConf(&facts, "gateway_0", "");
   const EndedApply gateways = Applied(
@@ -311,14 +308,14 @@ TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
       FindAppliedDrift({Applied("aa", {SysctlStep(kReservedPortsKey, ports)})},
                        GoodFacts("node-01"));
   ASSERT_EQ(drift.value().drifts_size(), 1);
-  EXPECT_EQ(drift.value().drifts(0).to(),
+  EXPECT_EQ(SettingText(drift.value().drifts(0).to()),
             absl::StrCat(ports.substr(0, 8192), "..."));
   const std::string shorter = ports.substr(0, 1199);  // 200 ports.
   const DriftFact whole = FindAppliedDrift(
       {Applied("aa", {SysctlStep(kReservedPortsKey, shorter)})},
       GoodFacts("node-01"));
   ASSERT_EQ(whole.value().drifts_size(), 1);
-  EXPECT_EQ(whole.value().drifts(0).to(), shorter);
+  EXPECT_EQ(SettingText(whole.value().drifts(0).to()), shorter);
 }
 
 TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {

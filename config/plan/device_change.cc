@@ -5,7 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/step_planners.h"
+#include "config/spec/product_profile.h"
 #include "config/values/hccn_conf_line.h"
+#include "config/values/text_form.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
@@ -28,45 +30,6 @@ Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address) {
   return std::nullopt;
 }
 
-Obstruction WhyNoSetCommands(const HostFacts& facts) {
-  if (!IsKnown(facts.hccn_tool().path())) {
-    return Worded("about", "hccn_tool", UnknownWords(facts.hccn_tool().path()));
-  }
-  if (facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
-    return Worded("plan-say-set-commands-unknown");
-  }
-  if (!IsKnown(facts.hccn_conf())) {
-    return Worded("about", "/etc/hccn.conf", UnknownWords(facts.hccn_conf()));
-  }
-  return WhyConfStops(facts.hccn_conf().value());
-}
-
-Obstruction WhyNoMap(const DeviceSetting& setting, uint32_t device,
-                     const HostPlanBuilder& plan) {
-  const std::string key = HccnConfKey(setting.conf_keys, device);
-  const std::string text = plan.ConfValue(key);
-  if (!setting.is_map || setting.is_legal(StoredPart(setting, text))) {
-    return std::nullopt;
-  }
-  return Worded("plan-say-not-such-a-map", absl::StrCat(key, "=", text));
-}
-
-TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
-                     uint32_t device) {
-  TakenGateway taken;
-  for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
-    if (entry.key() != "gateway" || !entry.has_device() ||
-        !ShareGateway(profile, entry.device(), device)) {
-      continue;
-    }
-    if (taken.entry == nullptr || entry.device() < taken.entry->device()) {
-      taken = {&entry, RepairedEntry(entry).value()};
-    }
-  }
-  const bool is_own = taken.entry != nullptr && taken.entry->device() == device;
-  return is_own ? TakenGateway() : taken;
-}
-
 namespace {
 
 // Lines of a device at which `-ip -s` fails, leaving the device half set
@@ -82,6 +45,19 @@ bool IsReadWithAddress(absl::string_view line, uint32_t device) {
          absl::c_any_of(kReadWithAddress, [&](const char* name) {
            return key == HccnConfKey(name, device);
          });
+}
+
+// The gateway of a gateway, route or ip_route entry.
+std::optional<Ipv4Address> GatewayOf(const HccnConf::Entry& entry) {
+  static const LazyRE2 kRoute = {"(?s)gateway_(.*)"};
+  static const LazyRE2 kIpRoute = {"(?s).*? via ([^ ]*).*"};
+  absl::string_view value = entry.value();
+  const RE2& form = entry.key() == "ip_route" ? *kIpRoute : *kRoute;
+  if (IsRouteKey(entry.key()) && !HasForm(value, form, &value)) {
+    return std::nullopt;
+  }
+  const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(value);
+  return address.ok() ? std::make_optional(*address) : std::nullopt;
 }
 
 struct Obstacle {
@@ -160,7 +136,7 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
     // Otherwise the spec requests no address, nor a setting that needs one.
     const bool matters =
         absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
-          return setting.always_saved && setting.wanted(spec, device);
+          return setting.always_saved && setting.Wanted(spec, device);
         });
     if (matters) block(*unknown, Worded("plan-say-ask-the-tool"));
     return;
@@ -193,8 +169,7 @@ const DeviceFacts* FindHolder(const DeviceChange& change,
   const std::string wanted = change.wanted->address().ToString();
   const auto holder =
       absl::c_find_if(facts.devices(), [&](const DeviceFacts& device) {
-        return device.id() != change.spec->id() &&
-               moved.count(device.id()) == 0 &&
+        return device.id() != change.id() && moved.count(device.id()) == 0 &&
                FirstWith(device.address().value().settings(),
                          &Ipv4Setting::address, wanted) != nullptr;
       });
@@ -207,13 +182,13 @@ std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
   std::set<uint32_t> moved;
   const auto keeps_it = [&waiting](const DeviceFacts& holder) {
     return absl::c_none_of(waiting, [&holder](const DeviceChange& other) {
-      return other.sets_address() && other.spec->id() == holder.id();
+      return other.sets_address() && other.id() == holder.id();
     });
   };
   const auto block = [plan](const DeviceChange& change, const FindingValue& why,
                             absl::string_view fix) {
     plan->Block(
-        CHANGE_DEVICE_ADDRESS, {change.spec->id()},
+        CHANGE_DEVICE_ADDRESS, {change.id()},
         Worded("plan-say-value", Term("address"), change.spec->address()), why,
         Worded(fix));
   };
@@ -225,7 +200,7 @@ std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
     });
     if (next == waiting.end()) break;
     if (holder == nullptr) {
-      if (next->sets_address()) moved.insert(next->spec->id());
+      if (next->sets_address()) moved.insert(next->id());
       ordered.push_back(*next);
     } else {
       block(*next, Worded("plan-say-another-keeps-it", holder->id()),
@@ -249,6 +224,42 @@ std::vector<DeviceChange> OrderedChanges(const ClusterSpec& spec,
     Collect(spec, device, plan, &changes);
   }
   return InOrder(std::move(changes), plan);
+}
+
+void AddDropped(const DeviceChange& change, bool may_set,
+                const HostPlanBuilder& plan, PlanStep* step) {
+  const uint32_t id = change.id();
+  const Ipv4Subnet subnet = change.wanted->subnet();
+  const bool sets_gateway = !change.spec->gateway().empty() && may_set;
+  bool had_gateway = false;
+  for (const HccnConf::Entry& as_it_is :
+       plan.facts().hccn_conf().value().entries()) {
+    if (!as_it_is.has_device() || as_it_is.device() != id) continue;
+    // The file is repaired before the tool reads it.
+    const HccnConf::Entry entry = RepairedEntry(as_it_is);
+    const bool is_gateway = entry.key() == "gateway";
+    if (is_gateway ? had_gateway : !IsRouteKey(entry.key())) continue;
+    had_gateway |= is_gateway;
+    const std::optional<Ipv4Address> through = GatewayOf(entry);
+    if (through && subnet.Contains(*through)) continue;
+    *step->add_dropped() = entry;
+    if (is_gateway && sets_gateway) continue;
+    AddConsequence(
+        Worded("plan-say-tool-deletes",
+               absl::StrCat(HccnConfKey(entry.key(), id), "=", entry.value()),
+               subnet.ToString()),
+        step);
+  }
+  const std::string& gateway = change.facts->gateway().value();
+  const auto live = Ipv4Address::Parse(gateway);
+  const bool is_stored = !plan.ConfValue(HccnConfKey("gateway", id)).empty();
+  if (!sets_gateway && live.ok() && !subnet.Contains(*live) && !is_stored) {
+    AddConsequence(Worded("plan-say-gateway-lost", gateway, subnet.ToString()),
+                   step);
+  } else if (!may_set && live.ok() && !is_stored) {
+    AddConsequence(Worded("plan-say-gateway-may-go", gateway), step);
+  }
+  if (change.live) AddConsequence(Worded("plan-say-unseen-routes"), step);
 }
 
 }  // namespace clusterd

@@ -1,319 +1,307 @@
+#include "config/plan/device_settings.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
-#include "config/values/dscp_classes.h"
 #include "config/values/text_form.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-using Wanted = std::optional<std::string>;
+using Texts = std::vector<std::string>;
 
-constexpr uint32_t kMaxDevice = 63;
+constexpr size_t kMaxWordBytes = 4096;
 // Below this hccn_tool asks whether to drop IPv6, and clusterd answers no
 // questions (captures, mtu-set-1000-eof).
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
-
-template <const TextFact& (DeviceFacts::*fact)() const>
-FactReading LiveText(const DeviceFacts& facts) {
-  return ReadingOf((facts.*fact)(), (facts.*fact)().value());
-}
-
-FactReading LiveAddress(const DeviceFacts& facts) {
-  const auto add = [](std::string* out, const Ipv4Setting& each) {
-    absl::StrAppend(out, each.address(), "/", each.netmask());
-  };
-  return ReadingOf(
-      facts.address(),
-      absl::StrJoin(facts.address().value().settings(), ", ", add));
-}
-
-Wanted WantedText(std::string text) {
-  return text.empty() ? std::nullopt : Wanted(std::move(text));
-}
-
-bool IsInterface(absl::string_view value) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(value, absl::MaxSplits('/', 1));
-  const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
-  return parsed.ok() && !parsed->address().IsUnset() &&
-         parsed->prefix_length() > 0;
-}
-
-bool IsAddress(absl::string_view value) {
-  const auto parsed = Ipv4Address::Parse(value);
-  return parsed.ok() && !parsed->IsUnset();
-}
-
-bool IsMtu(absl::string_view value) {
-  uint32_t bytes = 0;
-  return absl::SimpleAtoi(value, &bytes) && bytes >= kMinMtu &&
-         bytes <= kMaxMtu && absl::StrCat(bytes) == value;
-}
-
-constexpr char kPfc[] = "[01](?:,[01]){7}";
+constexpr int kPriorities = 8;
 
 // `-udp -s port 4791` and `-udp -s auto` store roce_port_N=4791 and -1, and
 // drop the keys of the other modes, which have other commands (usage text and
 // tool_ext.c of hicann/driver 05354178).
 constexpr char kAutoPort[] = "auto";
+constexpr uint32_t kMinRocePort = 4097;
+constexpr uint32_t kMaxRocePort = 65535;
 
-bool IsRocePort(absl::string_view value) {
-  constexpr uint32_t kMin = 4097;
-  constexpr uint32_t kMax = 65535;
-  uint32_t port = 0;
-  return value == kAutoPort ||
-         (absl::SimpleAtoi(value, &port) && port >= kMin && port <= kMax &&
-          absl::StrCat(port) == value);
+template <const TextFact& (DeviceFacts::*fact)() const>
+FactReading LiveText(const DeviceSetting& row, const DeviceFacts& facts) {
+  const TextFact& text = (facts.*fact)();
+  return ReadingOf(text, ParseSetting(row, {text.value()}));
+}
+
+FactReading LiveAddress(const DeviceSetting& row, const DeviceFacts& facts) {
+  const auto& settings = facts.address().value().settings();
+  if (settings.size() == 1) {
+    return ReadingOf(
+        facts.address(),
+        ParseSetting(row, {settings[0].address(), settings[0].netmask()}));
+  }
+  return ReadingOf(
+      facts.address(),
+      TextsValue(Each<std::string>(settings, [&row](const Ipv4Setting& each) {
+        return SettingText(ParseSetting(row, {each.address(), each.netmask()}));
+      })));
+}
+
+FactReading LiveDetect(const DeviceSetting& row, const DeviceFacts& facts) {
+  const std::string& value = facts.detect_address().value();
+  return ReadingOf(facts.detect_address(),
+                   ParseSetting(row, {value.empty() ? "0.0.0.0" : value}));
 }
 
 // The fact has no text for a map with only class 0.
-FactReading LiveClasses(const DeviceFacts& facts) {
+FactReading LiveClasses(const DeviceSetting& row, const DeviceFacts& facts) {
   const std::string& value = facts.dscp_to_tc().value();
   return ReadingOf(facts.dscp_to_tc(),
-                   value.empty() ? DscpClassesText({}) : value);
+                   value.empty() ? MapValue({}) : ParseSetting(row, {value}));
 }
 
-bool IsDscpMap(absl::string_view value) {
-  const auto classes = ParseDscpClasses(value);
-  return classes.ok() && DscpClassesText(*classes) == value;
+bool IsInterface(const SettingValue& value) {
+  const auto interface = InterfaceOf(value);
+  return interface && !interface->address().IsUnset() &&
+         interface->prefix_length() > 0;
+}
+
+bool IsAddress(const SettingValue& value) {
+  const auto address = AddressOf(value);
+  return address && !address->IsUnset();
+}
+
+bool IsMtu(const SettingValue& value) {
+  return value.number() >= kMinMtu && value.number() <= kMaxMtu;
+}
+
+bool IsPfc(const SettingValue& value) {
+  return value.numbers().numbers_size() == kPriorities &&
+         absl::c_all_of(value.numbers().numbers(),
+                        [](uint32_t pauses) { return pauses <= 1; });
+}
+
+bool IsRocePort(const SettingValue& value) {
+  return value == TextsValue({kAutoPort}) ||
+         (value.number() >= kMinRocePort && value.number() <= kMaxRocePort);
+}
+
+bool IsClasses(const SettingValue& value) {
+  const auto classes = ClassesOf(value);
+  return classes && MapValue(*classes) == value;
 }
 
 constexpr DeviceSetting kDeviceSettings[] = {
-    {kAddressSetting, "address", CHANGE_DEVICE_ADDRESS, LiveAddress,
-     "address/netmask", "-ip", "address/netmask", nullptr,
+    {SETTING_ADDRESS, "address", CHANGE_DEVICE_ADDRESS,
+     SettingValue::kInterface, LiveAddress, RowWords{"address", "netmask"},
+     "-ip", RowWords{"address", "netmask"},
      [](const ClusterSpec&, const DeviceSpec& device) {
-       return WantedText(
-           device.address().empty()
-               ? ""
-               : absl::StrCat(device.address(), "/", device.netmask()));
+       return Texts{device.address(), device.netmask()};
      },
      IsInterface, /*needs_idle_device=*/true, /*always_saved=*/true},
-    {kGatewaySetting, "gateway", CHANGE_DEVICE_ADDRESS,
-     LiveText<&DeviceFacts::gateway>, "gateway", "-gateway", "gateway", nullptr,
+    {SETTING_GATEWAY, "gateway", CHANGE_DEVICE_ADDRESS, SettingValue::kAddress,
+     LiveText<&DeviceFacts::gateway>, RowWords{"gateway"}, "-gateway",
+     RowWords{"gateway"},
      [](const ClusterSpec&, const DeviceSpec& device) {
-       return WantedText(device.gateway());
+       return Texts{device.gateway()};
      },
      IsAddress, false, true},
-    {kDetectSetting, "detect address", CHANGE_DEVICE_ADDRESS,
-     [](const DeviceFacts& facts) {
-       const std::string& value = facts.detect_address().value();
-       return ReadingOf(facts.detect_address(),
-                        value.empty() ? "0.0.0.0" : value);
-     },
-     "netdetect", "-netdetect", "address", nullptr,
+    {SETTING_DETECT_ADDRESS, "detect address", CHANGE_DEVICE_ADDRESS,
+     SettingValue::kAddress, LiveDetect, RowWords{"netdetect"}, "-netdetect",
+     RowWords{"address"},
      [](const ClusterSpec&, const DeviceSpec& device) {
-       return WantedText(device.detect_address());
+       return Texts{device.detect_address()};
      },
      IsAddress, false, true},
-    {kMtuSetting, "MTU", CHANGE_DEVICE_ADDRESS,
-     [](const DeviceFacts& facts) {
-       return ReadingOf(facts.mtu(), absl::StrCat(facts.mtu().value()));
+    {SETTING_MTU, "MTU", CHANGE_DEVICE_ADDRESS, SettingValue::kNumber,
+     [](const DeviceSetting&, const DeviceFacts& facts) {
+       return ReadingOf(facts.mtu(), NumberValue(facts.mtu().value()));
      },
-     "mtu", "-mtu", "size", nullptr,
+     RowWords{"mtu"}, "-mtu", RowWords{"size"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
-       return spec.has_mtu() ? Wanted(absl::StrCat(spec.mtu())) : std::nullopt;
+       return Texts{spec.has_mtu() ? absl::StrCat(spec.mtu()) : ""};
      },
      IsMtu, true, false},
-    {kTlsSetting, "TLS", CHANGE_TLS,
-     [](const DeviceFacts& facts) {
-       return ReadingOf(facts.tls(),
-                        facts.tls().value().enabled() ? "on" : "off");
+    {SETTING_TLS, "TLS", CHANGE_TLS, SettingValue::kOn,
+     [](const DeviceSetting&, const DeviceFacts& facts) {
+       const bool on = facts.tls().value().enabled();
+       return ReadingOf(facts.tls(), SwitchValue(on));
      },
-     "tls_enable", "-tls", "enable",
-     [](absl::string_view value) -> std::string {
-       return value == "on" ? "1" : "0";
-     },
+     RowWords{"tls_enable"}, "-tls", RowWords{"enable"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
-       return spec.has_tls() ? Wanted(spec.tls() ? "on" : "off") : std::nullopt;
+       return Texts{!spec.has_tls() ? "" : spec.tls() ? "1" : "0"};
      },
-     [](absl::string_view value) { return value == "on" || value == "off"; },
-     true, false},
-    {kPfcSetting, "PFC", CHANGE_DEVICE_ADDRESS, LiveText<&DeviceFacts::pfc>,
-     "bitmap", "-pfc", "bitmap", nullptr,
+     [](const SettingValue& value) { return value.has_on(); }, true, false,
+     "TLS switch", /*without_roce=*/true},
+    {SETTING_PFC, "PFC", CHANGE_DEVICE_ADDRESS, SettingValue::kNumbers,
+     LiveText<&DeviceFacts::pfc>, RowWords{"bitmap"}, "-pfc",
+     RowWords{"bitmap"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
-       return WantedText(spec.lossless().pfc());
+       return Texts{spec.lossless().pfc()};
      },
-     IsOfForm<kPfc>, true, false},
-    {kRocePortSetting, "RoCE port", CHANGE_DEVICE_ADDRESS,
-     LiveText<&DeviceFacts::roce_port>, "roce_port", "-udp", "port",
-     [](absl::string_view value) -> std::string {
-       return value == kAutoPort ? "-1" : std::string(value);
-     },
+     IsPfc, true, false},
+    {SETTING_ROCE_PORT, "RoCE port", CHANGE_DEVICE_ADDRESS,
+     SettingValue::kNumber, LiveText<&DeviceFacts::roce_port>,
+     RowWords{"roce_port"}, "-udp", RowWords{"port"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
        const uint32_t port = spec.lossless().roce_port();
-       return port == 0 ? std::nullopt : Wanted(absl::StrCat(port));
+       return Texts{port == 0 ? "" : absl::StrCat(port)};
      },
-     IsRocePort, true, false, kAutoPort,
-     "udp_port_mode/multi_qp_count/multi_qp_udp_ports/nslb_dp_listen_port"},
-    {kDscpSetting, "DSCP to TC", CHANGE_DEVICE_ADDRESS, LiveClasses, "dscp_tc",
-     "-dscp_to_tc", "dscp/tc", nullptr,
+     IsRocePort, true, false, nullptr, false, kAutoPort, "-1",
+     RowWords{"udp_port_mode", "multi_qp_count", "multi_qp_udp_ports",
+              "nslb_dp_listen_port"}},
+    {SETTING_DSCP_TO_TC, "DSCP to TC", CHANGE_DEVICE_ADDRESS,
+     SettingValue::kMap, LiveClasses, RowWords{"dscp_tc"}, "-dscp_to_tc",
+     RowWords{"dscp", "tc"},
      [](const ClusterSpec& spec, const DeviceSpec&) {
-       return WantedText(spec.lossless().dscp_to_tc());
+       return Texts{spec.lossless().dscp_to_tc()};
      },
-     IsDscpMap, true, false, nullptr, "", /*is_map=*/true},
+     IsClasses, true, false},
 };
-static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
-              "a setting without its row");
 
-// True for the device's gateway or route, which the tool drops with a subnet.
-bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
-  return (entry.key() == "gateway" || IsRouteKey(entry.key())) &&
-         entry.has_device() && entry.device() == device &&
-         !absl::StrContains(entry.key(), '\n') &&
-         !absl::StrContains(entry.value(), '\n');
+// True for a number as the tool writes it: without signs and leading zeros.
+template <typename Number>
+bool IsNumber(absl::string_view text, Number* number) {
+  return absl::SimpleAtoi(text, number) && absl::StrCat(*number) == text;
 }
 
-FindingValue Text(const PlanStep& step) {
-  const DeviceSetting& setting = *SettingOf(step)->device;
-  const auto of_device = [&step](const FindingValue& what) {
-    return Worded("plan-say-of-device", step.target().device(), what);
-  };
-  if (IsRewrite(step)) {
-    const std::pair<absl::string_view, absl::string_view> keys =
-        absl::StrSplit(setting.conf_keys, absl::MaxSplits('/', 1));
-    return of_device(
-        Worded("plan-say-set", absl::StrCat("hccn.conf ", keys.first),
-               Term(step.from()), ConfSpelling(setting, step.to())));
-  }
-  const FindingValue to = ValueWords(step.to());
-  if (step.from() == step.to()) {
-    return of_device(Worded("plan-say-put-back", Term(setting.words), to));
-  }
-  return of_device(
-      Worded("plan-say-set", Term(setting.words), ValueWords(step.from()), to));
+// hccn.conf has a comma at the end.
+SettingValue ParseMap(absl::string_view text) {
+  const auto classes = ParseDscpClasses(absl::StripSuffix(text, ","));
+  return classes.ok() ? MapValue(*classes) : SettingValue();
 }
 
-FindingValue Condition(const PlanStep& step) {
-  const DeviceSetting& setting = *SettingOf(step)->device;
-  const std::string& now = IsRewrite(step) ? step.to() : step.from();
-  FindingValue has =
-      now == kNoneFact ? Worded("plan-say-no-setting", Term(setting.words))
-                       : Worded("plan-say-value", Term(setting.words),
-                                IsRewrite(step) ? Term(now) : ValueWords(now));
-  if (!IsRewrite(step) && step.setting() == kGatewaySetting) {
-    has = Worded("plan-say-planned-address");
-  }
-  return Worded(!IsRewrite(step) && setting.needs_idle_device
-                    ? "plan-say-if-idle"
-                    : "plan-say-if-device",
-                step.target().device(), has);
-}
-
-FindingValue Undo(const PlanStep& step) {
-  if (IsRewrite(step) || step.from() == kNoneFact) {
-    return Worded("plan-say-undo-conf");
-  }
-  return Worded(step.setting() == kTlsSetting ? "plan-say-undo-switch"
-                                              : "plan-say-undo-set",
-                ValueWords(step.from()));
-}
-
-absl::Status Check(const PlanStep& step) {
-  const DeviceSetting& setting = *SettingOf(step)->device;
-  const uint32_t device = step.target().device();
-  if (device > kMaxDevice) return NotOneToSet("device", absl::StrCat(device));
-  if (!setting.is_legal(step.to())) {
-    return NotOneToSet(setting.words, step.to());
-  }
-  const bool plain = absl::c_all_of(step.from(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || absl::StrContains("./,:_()", c);
-  });
-  if (!IsRewrite(step) && !plain) {
-    return NotOneToSet(absl::StrCat("earlier ", setting.words), step.from());
-  }
-  for (const HccnConf::Entry& entry : step.dropped()) {
-    // A gateway may replace that of another device, as ProductProfile says.
-    const bool may_go =
-        step.setting() == kAddressSetting
-            ? IsDroppable(entry, device)
-            : step.setting() == kGatewaySetting && entry.key() == "gateway" &&
-                  entry.device() != device && entry.device() <= kMaxDevice &&
-                  IsDroppable(entry, entry.device());
-    if (IsRewrite(step) || !may_go) {
-      return NotOneToSet("dropped key", entry.key());
+// Unknown if they are not of the type.
+SettingValue ParseType(SettingValue::OfCase type,
+                       const std::vector<std::string>& texts) {
+  const std::string& text = texts[0];
+  SettingValue value;
+  if (type == SettingValue::kInterface && texts.size() == 2) {
+    const auto interface = Ipv4Interface::Parse(text, texts[1]);
+    if (interface.ok()) value = InterfaceValue(*interface);
+  } else if (type == SettingValue::kAddress) {
+    const auto address = Ipv4Address::Parse(text);
+    if (address.ok()) value = AddressValue(*address);
+  } else if (type == SettingValue::kOn) {
+    if (text == "0" || text == "1") value = SwitchValue(text == "1");
+  } else if (type == SettingValue::kNumber) {
+    uint64_t number = 0;
+    if (IsNumber(text, &number)) value = NumberValue(number);
+  } else if (type == SettingValue::kNumbers) {
+    for (const absl::string_view part : absl::StrSplit(text, ',')) {
+      uint32_t number = 0;
+      if (!IsNumber(part, &number)) return {};
+      value.mutable_numbers()->add_numbers(number);
     }
+  } else if (type == SettingValue::kMap) {
+    value = ParseMap(text);
   }
-  return absl::OkStatus();
+  return value;
 }
 
-StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
-  const uint32_t device = step.target().device();
-  StepVerdict verdict =
-      Expect(facts, DeviceFactName(device, step.setting()), step.to());
-  for (const ConfLine& line :
-       ConfLinesOf(*SettingOf(step)->device, device, step.to())) {
-    verdict.Take(
-        Expect(facts, absl::StrCat("hccn.conf: ", line.key), line.value));
+// The texts of a value, one for each key.
+std::vector<std::string> TextsOf(const DeviceSetting& setting,
+                                 const SettingValue& value) {
+  switch (value.of_case()) {
+    case SettingValue::kInterface:
+      return {value.interface().address(), value.interface().netmask()};
+    case SettingValue::kOn:
+      return {value.on() ? "1" : "0"};
+    case SettingValue::kTexts:
+      if (setting.word_alone != nullptr &&
+          SettingText(value) == setting.word_alone) {
+        return {setting.conf_alone};
+      }
+      return {value.texts().texts().begin(), value.texts().texts().end()};
+    default:
+      return {SettingText(value)};
   }
-  return verdict;
 }
 
-std::vector<std::string> DroppedGateway(const PlanStep& step) {
-  for (const HccnConf::Entry& entry : step.dropped()) {
-    if (entry.key() != "gateway") continue;
-    return {DeviceFactName(entry.device(), kGatewaySetting)};
-  }
-  return {};
+// A printable text that is not an option of a command.
+bool IsWord(absl::string_view text) {
+  return text.size() <= kMaxWordBytes && !absl::StartsWith(text, "-") &&
+         absl::c_all_of(text,
+                        [](unsigned char c) { return absl::ascii_isprint(c); });
 }
 
 }  // namespace
 
+std::optional<SettingValue> DeviceSetting::Wanted(
+    const ClusterSpec& spec, const DeviceSpec& device) const {
+  std::vector<std::string> texts = wanted(spec, device);
+  if (texts[0].empty()) return std::nullopt;
+  return ParseSetting(*this, std::move(texts));
+}
+
 absl::Span<const DeviceSetting> DeviceSettings() { return kDeviceSettings; }
 
-std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
-                                  absl::string_view value) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(value, '/');
+const DeviceSetting& DeviceSettingOf(SettingId id) {
+  return *FirstWith(kDeviceSettings, &DeviceSetting::id, id);
+}
+
+std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting,
+                                  const SettingValue& value) {
+  std::vector<std::string> texts = TextsOf(setting, value);
+  texts.resize(setting.conf_keys.size());
   std::vector<ConfLine> lines;
-  for (const absl::string_view key : absl::StrSplit(setting.conf_keys, '/')) {
-    const absl::string_view part =
-        lines.size() < parts.size() ? parts[lines.size()] : "";
-    lines.push_back(
-        {HccnConfKey(key, device), setting.conf_spelling == nullptr
-                                       ? std::string(part)
-                                       : setting.conf_spelling(part)});
+  for (const char* const key : setting.conf_keys) {
+    lines.push_back({key, std::move(texts[lines.size()])});
   }
   return lines;
 }
 
-std::string StoredPart(const DeviceSetting& setting, absl::string_view text) {
-  if (!setting.is_map) return std::string(text);
-  const auto classes = text.empty()
-                           ? DscpClasses()
-                           : ParseDscpClasses(absl::StripSuffix(text, ","));
-  return classes.ok() ? DscpClassesText(*classes) : std::string(text);
+std::string StoredText(const DeviceSetting& setting, absl::string_view text) {
+  if (!setting.is_map()) return std::string(text);
+  const SettingValue map = text.empty() ? MapValue({}) : ParseMap(text);
+  return IsUnknown(map) ? std::string(text) : SettingText(map);
 }
 
-std::string ConfSpelling(const DeviceSetting& setting,
-                         absl::string_view value) {
-  return absl::StrJoin(ConfLinesOf(setting, 0, value), "/",
-                       [](std::string* out, const ConfLine& line) {
-                         absl::StrAppend(out, line.value);
-                       });
+SettingValue ConfLineValue(absl::string_view text) {
+  return text.empty() ? NoneValue() : TextsValue({std::string(text)});
 }
 
-FindingValue ValueWords(const std::string& value) {
-  if (value == kNoneFact) return Worded("plan-say-none");
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(value, absl::MaxSplits('/', 1));
-  const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
-  return Term(parsed.ok() ? parsed->ToString() : value);
+SettingValue ParseSetting(const DeviceSetting& setting,
+                          std::vector<std::string> texts) {
+  if (texts[0].empty()) return NoneValue();
+  SettingValue value = ParseType(setting.type, texts);
+  return IsUnknown(value) ? TextsValue(std::move(texts)) : value;
 }
 
-Setting RowOf(const DeviceSetting& setting) {
-  return {setting.name,   setting.kind, SettingTarget::kDevice,
-          Text,           Condition,    Undo,
-          Check,          Judge,        nullptr,
-          DroppedGateway, &setting};
+std::string ConfText(const DeviceSetting& setting, const SettingValue& value) {
+  const std::vector<std::string> texts = TextsOf(setting, value);
+  return texts.size() == 1 ? texts[0] : SettingText(value);
+}
+
+std::vector<std::string> SetArguments(const DeviceSetting& setting,
+                                      const SettingValue& value) {
+  std::vector<std::string> arguments = {setting.tool_option, "-s"};
+  if (setting.word_alone != nullptr &&
+      SettingText(value) == setting.word_alone) {
+    arguments.push_back(setting.word_alone);
+    return arguments;
+  }
+  const std::vector<ConfLine> lines = ConfLinesOf(setting, value);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    arguments.insert(arguments.end(), {setting.tool_words[i], lines[i].text});
+  }
+  return arguments;
+}
+
+std::vector<std::string> SetPairArguments(const DeviceSetting& setting,
+                                          uint32_t key, uint32_t value) {
+  return {setting.tool_option,   "-s",
+          setting.tool_words[0], absl::StrCat(key),
+          setting.tool_words[1], absl::StrCat(value)};
+}
+
+bool IsSafeForTool(const SettingValue& value) {
+  return value.has_none() || value.has_on() || value.has_number() ||
+         value.has_numbers() || AddressOf(value) || InterfaceOf(value) ||
+         ClassesOf(value) ||
+         (value.has_texts() && absl::c_all_of(value.texts().texts(), IsWord));
 }
 
 }  // namespace clusterd

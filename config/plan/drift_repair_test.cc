@@ -7,10 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/applied_drift.h"
+#include "config/plan/hccn_conf_text.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/values/change_kind.h"
 #include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
@@ -29,23 +31,29 @@ StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
   const StepVerdict verdict = VerdictOn(step, facts);
   if (verdict.state == StepVerdict::kSo) return "";
-  return absl::StrCat(verdict.fact, " = ", verdict.now, ", not ",
-                      verdict.wanted);
+  return absl::StrCat(FactKeyText(verdict.fact), " = ",
+                      SettingText(verdict.now), ", not ",
+                      SettingText(verdict.wanted));
 }
 
 TEST(StepVerdictTest, SaysWhatMovedOrWhatAFactLacks) {
   const auto why = [](const StepVerdict& verdict) {
     return ValueText(verdict.Why());
   };
-  EXPECT_EQ(why({StepVerdict::kMoved, "x", "1", "2"}), "x is 1, applied was 2");
-  EXPECT_EQ(why({StepVerdict::kMoved, "x", "", "2"}), "x lacks 2");
-  EXPECT_EQ(why({StepVerdict::kUnknown, "", "", ""}),
+  const FactKey key = KernelFact("x", SETTING_RUNNING);
+  SettingValue lacks;
+  lacks.mutable_texts();
+  EXPECT_EQ(why({StepVerdict::kMoved, key, NumberValue(1), NumberValue(2)}),
+            "x is 1, applied was 2");
+  EXPECT_EQ(why({StepVerdict::kMoved, key, lacks, NumberValue(2)}),
+            "x lacks 2");
+  EXPECT_EQ(why({StepVerdict::kUnknown, {}, {}, {}}),
             Say("plan-say-change-unknown"));
 }
 
 TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
   const PlanStep step =
-      DeviceStep(0, kAddressSetting, "none", "10.0.0.1/255.255.255.0");
+      DeviceStep(0, SETTING_ADDRESS, "none", "10.0.0.1/255.255.255.0");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   SetConf(&facts, "address_0", "10.9.9.9");
@@ -58,7 +66,7 @@ TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
   SetConf(&facts, "netmask_0", "255.255.255.0");
   MakeMissing(DeviceOf(&facts, 0)->mutable_address(), Missing::TIMED_OUT, "");
   EXPECT_EQ(WhyNotSo(step, facts),
-            "device 0: address = unknown, not 10.0.0.1/255.255.255.0");
+            "device 0: address = unknown, not 10.0.0.1/24");
 }
 
 TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
@@ -72,14 +80,16 @@ TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
   DeviceOf(&facts, 0)->mutable_dscp_to_tc()->set_value("33:1,46:2");
   SetConf(&facts, "dscp_tc_0", "46:2,3:0,33:1,");
   for (const DeviceSetting& setting : DeviceSettings()) {
-    const std::string live = setting.live(*DeviceOf(&facts, 0)).value;
-    const PlanStep step = DeviceStep(0, setting.name, "none", live);
-    EXPECT_EQ(WhyNotSo(step, facts), "") << setting.name;
-    const std::string key = ConfLinesOf(setting, 0, live).front().key;
+    const SettingValue live = setting.Live(*DeviceOf(&facts, 0));
+    PlanStep step = DeviceStep(0, setting.id, "none", "none");
+    *step.mutable_to() = live;
+    EXPECT_EQ(WhyNotSo(step, facts), "") << setting.words;
+    const auto lines = ConfLinesOf(setting, live);
+    const std::string key = HccnConfKey(lines.front().key, 0);
     HostFacts stale = facts;
     SetConf(&stale, key, "");
     EXPECT_EQ(VerdictOn(step, stale).state, StepVerdict::kMoved);
-    const std::string gone = setting.is_map ? " = 0:0" : " = none";
+    const std::string gone = setting.is_map() ? " = 0:0" : " = none";
     EXPECT_EQ(WhyNotSo(step, stale).find("hccn.conf: " + key + gone), 0u)
         << WhyNotSo(step, stale);
   }
@@ -89,7 +99,7 @@ TEST(JudgeStepTest, TakesAMapOfClassNoughtForOneThatIsNotThere) {
   HostFacts facts = GoodFacts("node-01");
   TextFact* const live = DeviceOf(&facts, 0)->mutable_dscp_to_tc();
   live->set_value("");
-  const PlanStep step = DeviceStep(0, kDscpSetting, "33:1", "0:0");
+  const PlanStep step = DeviceStep(0, SETTING_DSCP_TO_TC, "33:1", "0:0");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   SetConf(&facts, "dscp_tc_0", "33:0,46:0,");
   EXPECT_EQ(WhyNotSo(step, facts), "");
@@ -101,11 +111,11 @@ TEST(JudgeStepTest, TakesAMapOfClassNoughtForOneThatIsNotThere) {
 
 TEST(JudgeStepTest, ReadsARewriteAsItsSetting) {
   const HostFacts facts = GoodFacts("node-01");
-  EXPECT_EQ(WhyNotSo(RewriteStep(1, kAddressSetting, "none",
+  EXPECT_EQ(WhyNotSo(RewriteStep(1, SETTING_ADDRESS, "none",
                                  "10.0.0.2/255.255.255.0"),
                      facts),
             "");
-  EXPECT_EQ(WhyNotSo(RewriteStep(1, kTlsSetting, "0", "on"), facts),
+  EXPECT_EQ(WhyNotSo(RewriteStep(1, SETTING_TLS, "0", "on"), facts),
             "device 1: tls = off, not on");
 }
 
@@ -139,8 +149,7 @@ TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   const PlanStep disable = StopStep(UFW);
   const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
   const PlanStep open = OpenStep(UFW, port);
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_ufw()->mutable_active()->set_value(true);
+  HostFacts facts = GoodFacts("node-01", "ufw {active {value: true}}");
   facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
   facts.mutable_ufw()->mutable_allowed()->mutable_value();
   EXPECT_EQ(WhyNotSo(disable, facts), "ufw: active = yes, not no");
@@ -194,7 +203,7 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
 }
 
 TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
-  PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
+  PlanStep step = DeviceStep(0, SETTING_GATEWAY, "none", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
   MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
@@ -205,13 +214,13 @@ TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
   EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: gateway_0 = 10.0.0.253, not 10.0.0.254");
-  step.set_setting("colour");
+  step.set_setting(static_cast<SettingId>(99));
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUnknown);
-  EXPECT_EQ(VerdictOn(step, facts).fact, "");
+  EXPECT_EQ(VerdictOn(step, facts).fact, FactKey());
 }
 
 TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
-  const PlanStep step = DeviceStep(0, kTlsSetting, "on", "off");
+  const PlanStep step = DeviceStep(0, SETTING_TLS, "on", "off");
   HostFacts facts = GoodFacts("node-01");
   MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUnknown);
@@ -234,8 +243,7 @@ TEST(JudgeStepTest, TakesAFirewallThatWasRemovedAsStopped) {
 TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
   const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
   const PlanStep open = OpenStep(FIREWALLD, port);
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_firewalld()->mutable_installed()->set_value(true);
+  HostFacts facts = GoodFacts("node-01", "firewalld {installed {value: true}}");
   facts.mutable_firewalld()->mutable_active()->set_value(true);
   MakeMissing(facts.mutable_firewalld()->mutable_allowed(),
               Missing::TOOL_FAILED, "");
@@ -251,15 +259,19 @@ TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
 }
 
 // A plan that saw these facts so.
-HostPlan PlanOf(const std::vector<PlanStep>& steps,
-                const std::map<std::string, std::string>& seen) {
+HostPlan PlanOf(const std::vector<PlanStep>& steps, const NamedFacts& seen) {
   HostPlan plan;
   for (const PlanStep& step : steps) *plan.add_steps() = step;
-  for (const auto& [name, value] : seen) {
-    plan.add_facts()->set_name(name);
-    plan.mutable_facts(plan.facts_size() - 1)->set_value(value);
+  for (const auto& [key, value] : seen) {
+    PlanFact* const fact = plan.add_facts();
+    *fact->mutable_key() = key;
+    *fact->mutable_value() = value;
   }
   return plan;
+}
+
+FactKey Running(const std::string& parameter) {
+  return KernelFact(parameter, SETTING_RUNNING);
 }
 
 bool IsSoNow(const HostPlan& plan, const HostFacts& facts) {
@@ -269,28 +281,31 @@ bool IsSoNow(const HostPlan& plan, const HostFacts& facts) {
 TEST(IsAlreadySoTest, IsSoWhereOnlyWhatTheStepsSetHasMovedAndAllOfItIsSo) {
   const HostFacts facts = GoodFacts("node-01");
   const std::vector<PlanStep> steps = {
-      DeviceStep(0, kAddressSetting, "none", "10.0.0.1/255.255.255.0"),
+      DeviceStep(0, SETTING_ADDRESS, "none", "10.0.0.1/255.255.255.0"),
       RunningStep(kSomaxconnKey, "4096", "65535")};
-  const std::map<std::string, std::string> seen = {
-      {"device 0: address", "none"},
-      {"hccn.conf: netmask_0", "none"},
-      {kSomaxconnKey, "4096"}};
+  const NamedFacts seen = {{DeviceFact(0, SETTING_ADDRESS), NoneValue()},
+                           {ConfLineFact(0, "netmask"), NoneValue()},
+                           {Running(kSomaxconnKey), NumberValue(4096)}};
   EXPECT_TRUE(IsSoNow(PlanOf(steps, seen), facts));
   EXPECT_TRUE(IsSoNow(HostPlan(), facts));
   // Unchanged facts: there is something to do.
-  EXPECT_FALSE(IsSoNow(PlanOf(steps, {{kSomaxconnKey, "65535"}}), facts));
+  EXPECT_FALSE(IsSoNow(
+      PlanOf(steps, {{Running(kSomaxconnKey), NumberValue(65535)}}), facts));
 }
 
 TEST(IsAlreadySoTest, IsNotSoWhereAStepLacksOrSomethingElseMoved) {
   const HostFacts facts = GoodFacts("node-01");
   const PlanStep so = RunningStep(kSomaxconnKey, "4096", "65535");
   const PlanStep lacks = RunningStep(kSynBacklogKey, "4096", "2000000");
-  EXPECT_FALSE(IsSoNow(PlanOf({so, lacks}, {{kSomaxconnKey, "4096"}}), facts));
-  for (const char* other :
-       {"hccn.conf: gateway_0", "device 0: gateway", kNetworkNamespaceFact}) {
-    EXPECT_FALSE(IsSoNow(
-        PlanOf({so}, {{kSomaxconnKey, "4096"}, {other, "another"}}), facts))
-        << other;
+  NamedFacts seen = {{Running(kSomaxconnKey), NumberValue(4096)}};
+  EXPECT_FALSE(IsSoNow(PlanOf({so, lacks}, seen), facts));
+  EXPECT_TRUE(IsSoNow(PlanOf({so}, seen), facts));
+  for (const FactKey& other :
+       {ConfLineFact(0, "gateway"), DeviceFact(0, SETTING_GATEWAY),
+        NamespaceFact()}) {
+    NamedFacts both = seen;
+    both[other] = TextsValue({"another"});
+    EXPECT_FALSE(IsSoNow(PlanOf({so}, both), facts)) << FactKeyText(other);
   }
 }
 
@@ -298,12 +313,13 @@ TEST(IsAlreadySoTest, KnowsWhatTheToolDropsWithAnAddress) {
   HostFacts facts = GoodFacts("node-01");
   SetConf(&facts, "gateway_0", "");
   const std::string wanted = "10.0.0.1/255.255.255.0";
-  const std::map<std::string, std::string> seen = {
-      {"device 0: address", "none"}, {"hccn.conf: gateway_0", "10.9.0.254"}};
+  const NamedFacts seen = {
+      {DeviceFact(0, SETTING_ADDRESS), NoneValue()},
+      {ConfLineFact(0, "gateway"), TextsValue({"10.9.0.254"})}};
   EXPECT_TRUE(IsSoNow(
       PlanOf({AddressStep(0, "none", wanted, "10.9.0.254")}, seen), facts));
   EXPECT_FALSE(IsSoNow(
-      PlanOf({DeviceStep(0, kAddressSetting, "none", wanted)}, seen), facts));
+      PlanOf({DeviceStep(0, SETTING_ADDRESS, "none", wanted)}, seen), facts));
 }
 
 // The plan of a host with these facts.
@@ -311,19 +327,18 @@ HostPlan Planned(const HostFacts& facts, const ClusterSpec& spec = GoodSpec()) {
   return MakePlan(spec, {&facts}).hosts(0);
 }
 
-void AddDrift(const std::string& kind, const std::string& target,
-              const std::string& to, DriftFact::Drifts* drifts) {
+// What the step set has drifted since.
+void AddDrift(const PlanStep& step, DriftFact::Drifts* drifts) {
   AppliedDrift* drift = drifts->add_drifts();
   drift->set_apply_id("aa");
-  drift->set_kind(kind);
-  drift->set_target(target);
-  drift->set_to(to);
+  drift->set_kind(ChangeKindName(step.kind()));
+  *drift->mutable_target() = GoalOf(step);
+  *drift->mutable_to() = step.to();
 }
 
-DriftFact::Drifts OneDrift(const std::string& kind, const std::string& target,
-                           const std::string& to) {
+DriftFact::Drifts OneDrift(const PlanStep& step) {
   DriftFact::Drifts drifts;
-  AddDrift(kind, target, to, &drifts);
+  AddDrift(step, &drifts);
   return drifts;
 }
 
@@ -336,13 +351,13 @@ std::vector<std::string> Steps(const DriftRepair& repair) {
 }
 
 TEST(PlanDriftRepairTest, KeepsOnlyTheStepOfWhatDrifted) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(128);
   const HostPlan planned = Planned(facts);
   ASSERT_EQ(planned.steps_size(), 2);
   const DriftRepair repair = PlanDriftRepair(
-      planned, OneDrift("sysctl", kSynBacklogKey, "65535"), {"sysctl"});
+      planned, OneDrift(RunningStep(kSynBacklogKey, "none", "65535")),
+      {"sysctl"});
   EXPECT_EQ(Steps(repair),
             StepTexts({RunningStep(kSynBacklogKey, "128", "65535")}));
   EXPECT_TRUE(repair.left.empty());
@@ -350,9 +365,8 @@ TEST(PlanDriftRepairTest, KeepsOnlyTheStepOfWhatDrifted) {
 }
 
 TEST(PlanDriftRepairTest, DoesNothingAboutKindsThatAreNotEnforced) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-  const auto drifts = OneDrift("sysctl", kSomaxconnKey, "65535");
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
+  const auto drifts = OneDrift(RunningStep(kSomaxconnKey, "none", "65535"));
   const DriftRepair repair =
       PlanDriftRepair(Planned(facts), drifts, {"firewall"});
   EXPECT_THAT(Steps(repair), IsEmpty());
@@ -365,27 +379,25 @@ TEST(PlanDriftRepairTest, DoesNothingAboutKindsThatAreNotEnforced) {
 }
 
 TEST(PlanDriftRepairTest, LeavesWhatTheSpecWantsOtherwiseNow) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_somaxconn(32768);
-  const DriftRepair repair =
-      PlanDriftRepair(Planned(facts, spec),
-                      OneDrift("sysctl", kSomaxconnKey, "65535"), {"sysctl"});
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
+  ClusterSpec spec = GoodSpec("kernel {somaxconn: 32768}");
+  const DriftRepair repair = PlanDriftRepair(
+      Planned(facts, spec),
+      OneDrift(RunningStep(kSomaxconnKey, "none", "65535")), {"sysctl"});
   EXPECT_THAT(Steps(repair), IsEmpty());
   EXPECT_THAT(repair.left, ElementsAre("net.core.somaxconn: the spec asks for "
                                        "32768 now, apply aa set 65535"));
 }
 
 TEST(PlanDriftRepairTest, SaysWhyThePlanBlocksIt) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   DeviceOf(&facts, 1)->mutable_gateway()->set_value("10.0.0.9");
   facts.mutable_allows()->set_file("/etc/clusterd/agent.yaml");
   facts.mutable_allows()->add_kinds("observe");
-  DriftFact::Drifts drifts = OneDrift("sysctl", kSomaxconnKey, "65535");
-  AddDrift("device-address", "device 0: gateway", "10.0.0.254", &drifts);
-  AddDrift("device-address", "device 1: gateway", "10.0.0.254", &drifts);
+  DriftFact::Drifts drifts =
+      OneDrift(RunningStep(kSomaxconnKey, "none", "65535"));
+  AddDrift(DeviceStep(0, SETTING_GATEWAY, "none", "10.0.0.254"), &drifts);
+  AddDrift(DeviceStep(1, SETTING_GATEWAY, "none", "10.0.0.254"), &drifts);
   const HostPlan planned = Planned(facts);
   const DriftRepair repair =
       PlanDriftRepair(planned, drifts, {"sysctl", "device-address"});
@@ -406,13 +418,13 @@ TEST(PlanDriftRepairTest, SaysWhyThePlanBlocksIt) {
 TEST(PlanDriftRepairTest, KeepsPortsThatOthersReservedMeanwhile) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value("8080");
-  const auto drifts = OneDrift("sysctl", kReservedPortsKey, "60000-60015");
+  const auto drifts =
+      OneDrift(RunningStep(kReservedPortsKey, "none", "60000-60015"));
   EXPECT_EQ(
       Steps(PlanDriftRepair(Planned(facts), drifts, {"sysctl"})),
       StepTexts({RunningStep(kReservedPortsKey, "8080", "8080,60000-60015")}));
   // The spec has become larger: that is for a person to apply.
-  ClusterSpec larger = GoodSpec();
-  larger.mutable_hccl()->set_port_count(32);
+  ClusterSpec larger = GoodSpec("hccl {port_count: 32}");
   EXPECT_THAT(
       Steps(PlanDriftRepair(Planned(facts, larger), drifts, {"sysctl"})),
       IsEmpty());
@@ -424,8 +436,8 @@ TEST(PlanDriftRepairTest, TakesOneSettingOutOfAFile) {
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), "", "");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), "", "");
   const DriftRepair repair = PlanDriftRepair(
-      Planned(facts),
-      OneDrift("sysctl", AtBootFactName(kSomaxconnKey), "65535"), {"sysctl"});
+      Planned(facts), OneDrift(AtBootStep(kSomaxconnKey, "none", "65535")),
+      {"sysctl"});
   EXPECT_EQ(Steps(repair),
             StepTexts({AtBootStep(kSomaxconnKey, "none", "65535")}));
 }
@@ -433,11 +445,7 @@ TEST(PlanDriftRepairTest, TakesOneSettingOutOfAFile) {
 // Device 0 has another address, in a subnet without its gateway.
 HostFacts MovedAddress() {
   HostFacts facts = GoodFacts("node-01");
-  Ipv4Setting* live =
-      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
-          0);
-  live->set_address("10.9.0.1");
-  SetConf(&facts, "address_0", "10.9.0.1");
+  MoveAddress(&facts, "10.9.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.9.0.254");
   SetConf(&facts, "gateway_0", "10.9.0.254");
   return facts;
@@ -445,21 +453,21 @@ HostFacts MovedAddress() {
 
 TEST(PlanDriftRepairTest, DropsNoGatewayThatItDoesNotSetAgain) {
   const HostPlan planned = Planned(MovedAddress());
-  DriftFact::Drifts drifts =
-      OneDrift("device-address", "device 0: address", "10.0.0.1/255.255.255.0");
+  DriftFact::Drifts drifts = OneDrift(
+      DeviceStep(0, SETTING_ADDRESS, "none", "10.0.0.1/255.255.255.0"));
   const DriftRepair alone =
       PlanDriftRepair(planned, drifts, {"device-address"});
   EXPECT_THAT(Steps(alone), IsEmpty());
   EXPECT_THAT(alone.left,
               ElementsAre("device 0: address: putting it back would drop a "
                           "gateway or route that is set now"));
-  AddDrift("device-address", "device 0: gateway", "10.0.0.254", &drifts);
+  AddDrift(DeviceStep(0, SETTING_GATEWAY, "none", "10.0.0.254"), &drifts);
   const DriftRepair both = PlanDriftRepair(planned, drifts, {"device-address"});
   EXPECT_EQ(
       Steps(both),
-      StepTexts({DeviceStep(0, kAddressSetting, "10.9.0.1/255.255.255.0",
+      StepTexts({DeviceStep(0, SETTING_ADDRESS, "10.9.0.1/255.255.255.0",
                             "10.0.0.1/255.255.255.0"),
-                 DeviceStep(0, kGatewaySetting, "10.9.0.254", "10.0.0.254")}));
+                 DeviceStep(0, SETTING_GATEWAY, "10.9.0.254", "10.0.0.254")}));
   EXPECT_TRUE(both.left.empty());
 }
 
@@ -467,7 +475,7 @@ TEST(PlanDriftRepairTest, NeedsTheKindOfTheStepToBeEnforcedToo) {
   HostFacts facts = GoodFacts("node-01");
   SetConf(&facts, "gateway_0", "");
   const auto drifts =
-      OneDrift("device-address", "device 0: gateway", "10.0.0.254");
+      OneDrift(DeviceStep(0, SETTING_GATEWAY, "none", "10.0.0.254"));
   const DriftRepair repair =
       PlanDriftRepair(Planned(facts), drifts, {"device-address"});
   EXPECT_THAT(Steps(repair), IsEmpty());

@@ -23,9 +23,7 @@ HostPlan PlanOfMap(const std::string& wanted, const std::string& live,
   HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 0)->mutable_dscp_to_tc()->set_value(live);
   SetConf(&facts, "dscp_tc_0", stored);
-  HostPlanBuilder builder(facts);
-  PlanDeviceSteps(spec, spec.servers(0), &builder);
-  return builder.Finish();
+  return DeviceStepsOf(spec, facts);
 }
 
 TEST(PlanDscpTest, PlansNothingWhereDeviceAndFileHaveTheMap) {
@@ -47,10 +45,9 @@ TEST(PlanDscpTest, SetsTheWholeMapAndRestsOnDeviceAndFile) {
               ::testing::ElementsAre("device 0: DSCP to TC 3:2 -> 33:1,46:2"));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_DEVICE_ADDRESS);
   EXPECT_EQ(plan.steps(0).undo(), Say("plan-say-undo-set", "3:2"));
-  ASSERT_EQ(plan.facts_size(), 2);
-  EXPECT_EQ(plan.facts(0).name(), "device 0: dscp to tc");
-  EXPECT_EQ(plan.facts(1).name(), "hccn.conf: dscp_tc_0");
-  EXPECT_EQ(plan.facts(1).value(), "3:2");
+  ASSERT_THAT(FactNames(plan), ::testing::ElementsAre("device 0: dscp to tc",
+                                                      "hccn.conf: dscp_tc_0"));
+  EXPECT_EQ(SettingText(plan.facts(1).value()), "3:2");
 }
 
 TEST(PlanDscpTest, PutsEveryDscpBackToNoughtWhereTheSpecWantsNone) {

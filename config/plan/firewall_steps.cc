@@ -1,8 +1,5 @@
 
-#include "absl/strings/match.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
@@ -22,9 +19,9 @@ absl::Status CheckProgram(FirewallProgram program) {
              : NotOneToSet("firewall", absl::StrCat(program));
 }
 
-std::string AllowedName(FirewallProgram program, bool permanently) {
-  return FirewallFactName(
-      program, permanently ? kAllowedPermanentlyFact : kAllowSetting);
+FactKey AllowedKey(FirewallProgram program, bool permanently) {
+  return permanently ? FirewallFact(program, FactKey::ALLOWED_PERMANENTLY)
+                     : FirewallFact(program, SETTING_ALLOWED);
 }
 
 // A firewall that is not installed has no other facts, and stops nothing.
@@ -40,24 +37,23 @@ StepVerdict ExpectAllowed(const FirewallRule& rule, bool permanently,
   if (facts.Ports(rule.program(), permanently).Contains(rule.port())) {
     return {};
   }
-  const std::string name = AllowedName(rule.program(), permanently);
-  const std::string wanted = RuleText(rule.port());
+  const FactKey key = AllowedKey(rule.program(), permanently);
+  const SettingValue wanted = TextsValue({PortRuleText(rule.port())});
   const FirewallFacts& firewall = facts.Firewall(rule.program());
   if (!IsKnown(Allows(rule.program(), firewall, permanently))) {
-    return NotSo(name, kUnknownFact, wanted);
+    return NotSo(key, SettingValue(), wanted);
   }
-  return {StepVerdict::kMoved, name, "", wanted};
+  SettingValue lacks;
+  lacks.mutable_texts();
+  return {StepVerdict::kMoved, key, lacks, wanted};
 }
-
-constexpr char kActiveFact[] = "active";
 
 // The words `name` for a firewall: active, starting at boot, or both.
 FindingValue OfState(absl::string_view name, const PlanStep& step) {
-  const bool active = absl::StartsWith(step.from(), kActiveFact);
-  const bool enabled = absl::EndsWith(step.from(), kStartsAtBootFact);
-  return Worded(absl::StrCat(name, !active    ? "-at-boot"
-                                   : !enabled ? "-active"
-                                              : "-both"),
+  const SettingValue::Firewall& state = step.from().firewall();
+  return Worded(absl::StrCat(name, !state.active()           ? "-at-boot"
+                                   : !state.starts_at_boot() ? "-active"
+                                                             : "-both"),
                 FirewallName(step.target().firewall()));
 }
 FindingValue ActiveText(const PlanStep& step) {
@@ -71,24 +67,24 @@ FindingValue ActiveUndo(const PlanStep& step) {
 }
 
 absl::Status CheckActive(const PlanStep& step) {
-  if (step.to() != kNoFact) return NotOneToSet("firewall state", step.to());
+  if (step.to() != YesValue(false)) {
+    return NotOneToSet("firewall state", step.to());
+  }
   return CheckProgram(step.target().firewall());
 }
 
 StepVerdict JudgeActive(const PlanStep& step, const SettingFacts& facts) {
   const FirewallProgram program = step.target().firewall();
   if (IsNotInstalled(facts.Firewall(program))) return {};
-  StepVerdict verdict =
-      Expect(facts, FirewallFactName(program, kActiveSetting), kNoFact);
-  verdict.Take(
-      Expect(facts, FirewallFactName(program, kStartsAtBootFact), kNoFact));
+  StepVerdict verdict = Expect(facts, GoalOf(step), YesValue(false));
+  verdict.Take(Expect(facts, FirewallFact(program, FactKey::STARTS_AT_BOOT),
+                      YesValue(false)));
   return verdict;
 }
 
 // A stopped firewall allows everything.
-std::vector<std::string> AllItAllows(const PlanStep& step) {
-  return {absl::StrCat(
-      FirewallFactName(step.target().firewall(), kAllowSetting), "*")};
+std::vector<FactKey> AllItAllows(const PlanStep& step) {
+  return {FirewallFact(step.target().firewall(), SETTING_ALLOWED)};
 }
 
 FindingValue AllowedText(const PlanStep& step) {
@@ -115,8 +111,9 @@ absl::Status CheckAllowed(const PlanStep& step) {
   }
   if (port.first_port() == 0 || port.first_port() > port.last_port() ||
       port.last_port() > 65535 || port.protocol() != "tcp" ||
-      step.to() != kYesFact) {
-    return NotOneToSet("port", absl::StrCat(RuleText(port), ": ", step.to()));
+      step.to() != YesValue(true)) {
+    return NotOneToSet(
+        "port", absl::StrCat(PortRuleText(port), ": ", SettingText(step.to())));
   }
   return CheckProgram(step.target().rule().program());
 }
@@ -125,8 +122,8 @@ StepVerdict JudgeAllowed(const PlanStep& step, const SettingFacts& facts) {
   const FirewallRule& rule = step.target().rule();
   if (IsNotInstalled(facts.Firewall(rule.program()))) return {};
   // An opened firewall must run: the rules of a stopped one are unknown.
-  StepVerdict verdict =
-      Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact);
+  StepVerdict verdict = Expect(
+      facts, FirewallFact(rule.program(), SETTING_ACTIVE), YesValue(true));
   if (verdict.state != StepVerdict::kSo) return verdict;
   for (const bool permanently : {false, true}) {
     verdict.Take(ExpectAllowed(rule, permanently, facts));
@@ -135,8 +132,8 @@ StepVerdict JudgeAllowed(const PlanStep& step, const SettingFacts& facts) {
 }
 
 // An opened firewall must run.
-std::vector<std::string> ThatItIsActive(const PlanStep& step) {
-  return {FirewallFactName(step.target().rule().program(), kActiveSetting)};
+std::vector<FactKey> ThatItIsActive(const PlanStep& step) {
+  return {FirewallFact(step.target().rule().program(), SETTING_ACTIVE)};
 }
 
 Obstruction WhyStateUnknown(const FirewallFacts& facts) {
@@ -153,22 +150,21 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
   const bool active = facts.active().value();
   const bool enabled = facts.enabled_at_boot().value();
   if (!active && !enabled) return;
-  PlanStep* step = plan->AddStep(
-      kActiveSetting,
-      absl::StrCat(active ? kActiveFact : "", active && enabled ? ", " : "",
-                   enabled ? kStartsAtBootFact : ""),
-      kNoFact,
-      {FirewallFactName(program, kActiveSetting),
-       FirewallFactName(program, kStartsAtBootFact)});
-  step->mutable_target()->set_firewall(program);
+  SettingValue state;
+  state.mutable_firewall()->set_active(active);
+  state.mutable_firewall()->set_starts_at_boot(enabled);
+  const FactKey goal = FirewallFact(program, SETTING_ACTIVE);
+  PlanStep* step =
+      plan->AddStep(goal, state, YesValue(false),
+                    {goal, FirewallFact(program, FactKey::STARTS_AT_BOOT)});
   if (program == FIREWALLD && active) {
-    *step->mutable_consequences_said()->add_values() =
-        Worded("plan-say-runtime-rules-lost");
+    AddConsequence(Worded("plan-say-runtime-rules-lost"), step);
     // moby issue 28476: "Stopping firewalld flushes the whole iptables, it also
     // removes the chains that docker created."
-    *step->mutable_consequences_said()->add_values() = Worded(
-        plan->facts().docker_running().value() ? "plan-say-docker-chains-go"
-                                               : "plan-say-chains-go");
+    AddConsequence(Worded(plan->facts().docker_running().value()
+                              ? "plan-say-docker-chains-go"
+                              : "plan-say-chains-go"),
+                   step);
   }
 }
 
@@ -203,7 +199,7 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
 // is still drift, and no step starts it again.
 void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
-    if (drift.opened().program() != program) continue;
+    if (drift.target().target().rule().program() != program) continue;
     return plan->Note(Worded("plan-say-stopped-since", FirewallName(program),
                              drift.apply_id()));
   }
@@ -241,19 +237,20 @@ ShutRange FindShut(const PortSet::Range& range,
 // One step for each source that lacks the range.
 void OpenRange(FirewallProgram program, const ShutRange& shut,
                HostPlanBuilder* plan) {
-  std::vector<std::string> rests_on = {
-      FirewallFactName(program, kActiveSetting), AllowedName(program, false)};
-  if (program == FIREWALLD) rests_on.push_back(AllowedName(program, true));
+  std::vector<FactKey> rests_on = {FirewallFact(program, SETTING_ACTIVE),
+                                   AllowedKey(program, false)};
+  if (program == FIREWALLD) rests_on.push_back(AllowedKey(program, true));
+  FirewallRule rule;
+  rule.set_program(program);
+  rule.mutable_port()->set_first_port(shut.range.first);
+  rule.mutable_port()->set_last_port(shut.range.second);
+  rule.mutable_port()->set_protocol("tcp");
   for (const Ipv4Subnet& source : shut.sources) {
-    PlanStep* step = plan->AddStep(kAllowSetting, kNoFact, kYesFact, rests_on);
-    FirewallRule* rule = step->mutable_target()->mutable_rule();
-    rule->set_program(program);
-    rule->mutable_port()->set_first_port(shut.range.first);
-    rule->mutable_port()->set_last_port(shut.range.second);
-    rule->mutable_port()->set_protocol("tcp");
-    rule->mutable_port()->set_source(source.ToString());
+    rule.mutable_port()->set_source(source.ToString());
+    PlanStep* step = plan->AddStep(RuleFact(rule), YesValue(false),
+                                   YesValue(true), rests_on);
     if (!shut.consequence.words().empty()) {
-      *step->mutable_consequences_said()->add_values() = shut.consequence;
+      AddConsequence(shut.consequence, step);
     }
   }
 }
@@ -375,22 +372,13 @@ bool AllowedPorts::Contains(const AllowedPort& port) const {
   return OfAll(*source).Contains(wanted);
 }
 
-std::string RangeText(uint32_t first, uint32_t last, absl::string_view dash) {
-  return first == last ? absl::StrCat(first) : absl::StrCat(first, dash, last);
-}
-
-std::string RuleText(const AllowedPort& port) {
-  return absl::StrCat(port.first_port(), "-", port.last_port(), "/",
-                      port.protocol(), " from ", port.source());
-}
-
 const Setting kActiveRow = {
-    kActiveSetting, CHANGE_FIREWALL, SettingTarget::kFirewall,
+    SETTING_ACTIVE, CHANGE_FIREWALL, SettingTarget::kFirewall,
     ActiveText,     ActiveCondition, ActiveUndo,
     CheckActive,    JudgeActive,     nullptr,
     AllItAllows};
 const Setting kAllowedRow = {
-    kAllowSetting,    CHANGE_FIREWALL, SettingTarget::kRule, AllowedText,
+    SETTING_ALLOWED,  CHANGE_FIREWALL, SettingTarget::kRule, AllowedText,
     AllowedCondition, AllowedUndo,     CheckAllowed,         JudgeAllowed,
     nullptr,          ThatItIsActive};
 

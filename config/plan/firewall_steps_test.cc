@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/words/words.h"
@@ -80,8 +79,7 @@ std::vector<std::string> Opens(FirewallProgram program,
 }
 
 ClusterSpec OpenPorts() {
-  ClusterSpec spec = GoodSpec();
-  spec.set_firewall(FIREWALL_OPEN_PORTS);
+  ClusterSpec spec = GoodSpec("firewall: FIREWALL_OPEN_PORTS");
   return spec;
 }
 
@@ -111,8 +109,7 @@ TEST(PlanFirewallStepsTest, LeavesAloneWhatIsStoppedAbsentOrToBeIgnored) {
   *facts.mutable_ufw() = InstalledFirewall(false, false);
   EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
   *facts.mutable_ufw() = InstalledFirewall(true, true);
-  ClusterSpec ignore = GoodSpec();
-  ignore.set_firewall(FIREWALL_IGNORE);
+  ClusterSpec ignore = GoodSpec("firewall: FIREWALL_IGNORE");
   EXPECT_TRUE(Plan(ignore, facts).steps().empty());
 }
 
@@ -151,10 +148,9 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   EXPECT_THAT(plan.steps(0).consequences(),
               ElementsAre(Say("plan-say-open-now", "60000-60015")));
   EXPECT_EQ(plan.steps(1).consequences(0), Say("plan-say-open-now", "29500"));
-  std::vector<std::string> names;
-  for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
-  EXPECT_THAT(names, ElementsAre("firewalld: active", "firewalld: allowed",
-                                 "firewalld: allowed permanently"));
+  EXPECT_THAT(FactNames(plan),
+              ElementsAre("firewalld: active", "firewalld: allowed",
+                          "firewalld: allowed permanently"));
   // Another program stored the rules since: the plan no longer fits this host.
   Allow(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
@@ -205,7 +201,8 @@ TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
   EXPECT_TRUE(Plan(OpenPorts(), facts).notes().empty());
   AppliedDrift* drift = facts.mutable_drift()->mutable_value()->add_drifts();
   drift->set_apply_id("a1");
-  drift->mutable_opened()->set_program(FIREWALLD);
+  drift->mutable_target()->mutable_target()->mutable_rule()->set_program(
+      FIREWALLD);
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_TRUE(plan.steps().empty());
   EXPECT_TRUE(plan.blocked().empty());

@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/words/words.h"
@@ -19,12 +18,6 @@ namespace {
 
 using ::testing::Contains, ::testing::ElementsAre, ::testing::HasSubstr,
     ::testing::IsEmpty;
-
-HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
-  HostPlanBuilder builder(facts);
-  PlanDeviceSteps(spec, spec.servers(0), &builder);
-  return builder.Finish();
-}
 
 void SetAddress(HostFacts* facts, uint32_t id, const std::string& address) {
   DeviceOf(facts, id)
@@ -46,19 +39,10 @@ HostFacts FactsWithDhcp() {
   return facts;
 }
 
-void AddConf(HostFacts* facts, const std::string& key,
-             const std::string& value) {
-  HccnConf::Entry* entry =
-      facts->mutable_hccn_conf()->mutable_value()->add_entries();
-  entry->set_key(key);
-  entry->set_device(0);
-  entry->set_value(value);
-}
-
 TEST(PlanDhcpGatewayTest, BlocksAPlannedGatewayWithKeyAndWhatToDo) {
   HostFacts facts = FactsWithDhcp();
   SetGateway(&facts, 0, "10.0.0.253", "10.0.0.253");
-  const HostPlan plan = Plan(GoodSpec(), facts);
+  const HostPlan plan = DeviceStepsOf(GoodSpec(), facts);
   EXPECT_THAT(BlockedTexts(plan),
               ElementsAre(BlockedAs(
                   "device 0: gateway 10.0.0.254",
@@ -69,7 +53,7 @@ TEST(PlanDhcpGatewayTest, BlocksAPlannedGatewayWithKeyAndWhatToDo) {
 TEST(PlanDhcpGatewayTest, LeavesTheRightOneAloneWhateverTheFileHas) {
   HostFacts facts = FactsWithDhcp();
   SetGateway(&facts, 0, "10.0.0.254", "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
+  const HostPlan plan = DeviceStepsOf(GoodSpec(), facts);
   EXPECT_THAT(plan.steps(), IsEmpty());
   EXPECT_THAT(plan.blocked(), IsEmpty());
 }
@@ -80,7 +64,7 @@ TEST(PlanDhcpGatewayTest, ANewAddressIsBlockedWhateverTheLineSays) {
     AddConf(&facts, "udhcpc_enable", value);
     SetAddress(&facts, 0, "10.0.0.99");
     SetGateway(&facts, 0, "10.0.0.254", "");
-    const HostPlan plan = Plan(GoodSpec(), facts);
+    const HostPlan plan = DeviceStepsOf(GoodSpec(), facts);
     EXPECT_THAT(plan.steps(), IsEmpty());
     ASSERT_GT(plan.blocked_size(), 0) << value;
     EXPECT_THAT(BlockedTexts(plan)[0],
@@ -94,22 +78,21 @@ TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
       facts.mutable_hccn_conf()->mutable_value()->add_problems();
   MergeText("kind: BAD_VALUE line: 7 text: 'send_arp_status_0=2'", problem);
   SetAddress(&facts, 0, "10.0.0.99");
-  EXPECT_THAT(BlockedTexts(Plan(GoodSpec(), facts)),
+  EXPECT_THAT(BlockedTexts(DeviceStepsOf(GoodSpec(), facts)),
               Contains(HasSubstr(
                   Say("plan-say-set-fails-over", 7, "send_arp_status_0=2"))));
   // The tool ends with 16 over this one.
   problem->set_text("ip_route_0=x");
   EXPECT_THAT(
-      BlockedTexts(Plan(GoodSpec(), facts)),
+      BlockedTexts(DeviceStepsOf(GoodSpec(), facts)),
       Contains(HasSubstr(Say("plan-say-set-fails-over", 7, "ip_route_0=x"))));
   problem->set_text("send_arp_status_1=2");
-  EXPECT_THAT(StepTexts(Plan(GoodSpec(), facts)),
+  EXPECT_THAT(StepTexts(DeviceStepsOf(GoodSpec(), facts)),
               Contains("device 0: address 10.0.0.99/24 -> 10.0.0.1/24"));
 }
 
 ClusterSpec TrainingSpec(const std::string& mode) {
-  ClusterSpec spec = GoodSpec();
-  spec.set_product("atlas-training");
+  ClusterSpec spec = GoodSpec("product: 'atlas-training'");
   spec.set_mode(mode);
   return spec;
 }
@@ -145,22 +128,22 @@ TEST(PlanSharedGatewayTest, OneForFourIsEnoughWhereAllHaveTheSame) {
   HostFacts facts = GoodFacts("node-01");
   SetGateway(&facts, 1, "", "");
   for (const char* mode : {"amp", "smp"}) {
-    const HostPlan plan = Plan(TrainingSpec(mode), facts);
+    const HostPlan plan = DeviceStepsOf(TrainingSpec(mode), facts);
     EXPECT_THAT(plan.steps(), IsEmpty()) << mode;
     EXPECT_THAT(plan.blocked(), IsEmpty()) << mode;
   }
-  EXPECT_EQ(Plan(GoodSpec(), facts).steps_size(), 1);
+  EXPECT_EQ(DeviceStepsOf(GoodSpec(), facts).steps_size(), 1);
 }
 
 TEST(PlanSharedGatewayTest, PlansOneStepForAllThatLackTheSame) {
   HostFacts facts = GoodFacts("node-01");
   for (const uint32_t id : {0, 1}) SetGateway(&facts, id, "", "");
-  EXPECT_THAT(StepTexts(Plan(TrainingSpec("amp"), facts)),
+  EXPECT_THAT(StepTexts(DeviceStepsOf(TrainingSpec("amp"), facts)),
               ElementsAre("device 0: gateway none -> 10.0.0.254"));
 }
 
 TEST(PlanSharedGatewayTest, BlocksRailsOfWhichTheToolKeepsOne) {
-  const HostPlan plan = Plan(RailSpec(), RailFacts());
+  const HostPlan plan = DeviceStepsOf(RailSpec(), RailFacts());
   EXPECT_THAT(
       BlockedTexts(plan),
       ElementsAre(BlockedAs("device 1: gateway 10.1.0.254",
@@ -172,7 +155,7 @@ TEST(PlanSharedGatewayTest, TheDeviceThatHasItsOwnKeepsIt) {
   HostFacts facts = RailFacts();
   SetGateway(&facts, 0, "", "");
   SetGateway(&facts, 1, "10.1.0.254", "10.1.0.254");
-  const HostPlan plan = Plan(RailSpec(), facts);
+  const HostPlan plan = DeviceStepsOf(RailSpec(), facts);
   EXPECT_THAT(plan.steps(), IsEmpty());
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_THAT(plan.blocked(0).devices(), ElementsAre(0));
@@ -181,7 +164,7 @@ TEST(PlanSharedGatewayTest, TheDeviceThatHasItsOwnKeepsIt) {
 TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
   const ClusterSpec spec = SecondRailSpec();
   const HostFacts facts = RailFacts();
-  HostPlan plan = Plan(spec, facts);
+  HostPlan plan = DeviceStepsOf(spec, facts);
   EXPECT_THAT(StepTexts(plan),
               ElementsAre("device 1: gateway none -> 10.1.0.254"));
   const PlanStep& step = plan.steps(0);
@@ -198,7 +181,7 @@ TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
   const auto moved = FindMovedFacts(plan, after);
   EXPECT_EQ(moved.size(), 4u);
   EXPECT_TRUE(IsAlreadySo(plan, moved, SettingFacts(after)));
-  EXPECT_THAT(Plan(spec, after).steps(), IsEmpty());
+  EXPECT_THAT(DeviceStepsOf(spec, after).steps(), IsEmpty());
 }
 
 TEST(PlanSharedGatewayTest, DoesNotTakeOneForWhatTheSpecDoesNotName) {
@@ -208,24 +191,24 @@ TEST(PlanSharedGatewayTest, DoesNotTakeOneForWhatTheSpecDoesNotName) {
   }
   HostFacts facts = RailFacts();
   SetGateway(&facts, 1, "10.1.0.254", "");
-  EXPECT_THAT(Plan(spec, facts).steps(), IsEmpty());
+  EXPECT_THAT(DeviceStepsOf(spec, facts).steps(), IsEmpty());
   spec.set_product("atlas-a2");
-  EXPECT_EQ(Plan(spec, facts).steps_size(), 1);
+  EXPECT_EQ(DeviceStepsOf(spec, facts).steps_size(), 1);
 }
 
 TEST(PlanSharedGatewayTest, BlocksWhereWhatWouldGoIsNoAddressOrNotKnown) {
   HostFacts bad = RailFacts();
   SetGateway(&bad, 0, "", "bad");
-  EXPECT_THAT(BlockedReasons(Plan(SecondRailSpec(), bad)),
+  EXPECT_THAT(BlockedReasons(DeviceStepsOf(SecondRailSpec(), bad)),
               ElementsAre(HasSubstr("gateway_0=bad")));
   HostFacts unknown = RailFacts();
   MakeMissing(DeviceOf(&unknown, 0)->mutable_gateway(), Missing::BUSY, "");
-  EXPECT_THAT(BlockedReasons(Plan(SecondRailSpec(), unknown)),
+  EXPECT_THAT(BlockedReasons(DeviceStepsOf(SecondRailSpec(), unknown)),
               ElementsAre(HasSubstr(Say("plan-say-takes-gateway", 0))));
 }
 
 TEST(CheckHostPlanTest, OnlyAGatewayTakesThatOfAnotherDevice) {
-  HostPlan plan = Plan(SecondRailSpec(), RailFacts());
+  HostPlan plan = DeviceStepsOf(SecondRailSpec(), RailFacts());
   ASSERT_EQ(plan.steps_size(), 1);
   PlanStep* step = plan.mutable_steps(0);
   step->mutable_dropped(0)->set_key("ip_route");

@@ -1,6 +1,9 @@
 #include "config/plan/hccn_conf_text.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -9,10 +12,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
+#include "config/values/ipv4.h"
 #include "config/values/number_list.h"
+#include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 
@@ -43,10 +47,6 @@ bool IsBareRoute(absl::string_view key, absl::string_view value) {
 
 using Problem = HccnConf::Problem;
 
-// A host reports only its first 100 problems, and a step lists the repairable
-// ones. From this count on some may be missing; the repair covers all.
-constexpr size_t kMayBeCut = 64;
-
 // The repair of each known kind of problem.
 constexpr struct {
   Problem::Kind kind;
@@ -59,13 +59,9 @@ constexpr struct {
     {Problem::TRAILING_BLANK, "plan-say-remove-blanks"},
 };
 
-// nullptr if it has none.
-const char* RepairOf(Problem::Kind kind) {
-  for (const auto& [known, repair] : kRepairs) {
-    if (known == kind) return repair;
-  }
-  return nullptr;
-}
+// A host reports only its first 100 problems, and a step lists the repairable
+// ones. From this count on some may be missing; the repair covers all.
+constexpr size_t kMayBeCut = 64;
 
 // "lines 1-112,115: remove …"; without lines for line 0, the whole file.
 FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
@@ -76,9 +72,10 @@ FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
 }
 
 FindingValue FormText(const PlanStep& step) {
-  return Worded(
-      "about", step.target().file(),
-      step.has_from_said() ? step.from_said() : ToFindingValue(step.from()));
+  return Worded("about", step.target().file(),
+                step.has_from_said()
+                    ? step.from_said()
+                    : ToFindingValue(SettingText(step.from())));
 }
 FindingValue FormCondition(const PlanStep&) {
   return Worded("plan-say-sets-the-same");
@@ -89,22 +86,22 @@ absl::Status CheckForm(const PlanStep& step) {
   if (step.target().file() != kHccnConfFile) {
     return NotOneToSet("file", step.target().file());
   }
-  return step.to() == kGoodForm ? absl::OkStatus()
-                                : NotOneToSet("form", step.to());
+  return step.to() == TextsValue({kGoodForm}) ? absl::OkStatus()
+                                              : NotOneToSet("form", step.to());
 }
 
 StepVerdict JudgeForm(const PlanStep& step, const SettingFacts& facts) {
   const HccnConfFact& fact = facts.host().hccn_conf();
   if (fact.missing().reason() == Missing::ABSENT) return {};
   if (fact.state_case() != HccnConfFact::kValue) {
-    return NotSo(kHccnConfFormFact, kUnknownFact, step.to());
+    return NotSo(FormFact(), SettingValue(), step.to());
   }
   for (const Problem& problem : fact.value().problems()) {
     if (!IsRepairable(problem)) continue;
-    return NotSo(
-        kHccnConfFormFact,
-        absl::StrCat(ProblemWords(problem.kind()), " in line ", problem.line()),
-        step.to());
+    return NotSo(FormFact(),
+                 TextsValue({absl::StrCat(ProblemWords(problem.kind()),
+                                          " in line ", problem.line())}),
+                 step.to());
   }
   return {};
 }
@@ -113,9 +110,7 @@ StepVerdict JudgeForm(const PlanStep& step, const SettingFacts& facts) {
 bool IsOfSetting(const Problem& problem) {
   return problem.kind() == Problem::BAD_VALUE &&
          absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
-           const std::vector<absl::string_view> keys =
-               absl::StrSplit(setting.conf_keys, '/');
-           return absl::c_any_of(keys, [&](absl::string_view key) {
+           return absl::c_any_of(setting.conf_keys, [&](const char* key) {
              return absl::StartsWith(problem.text(), absl::StrCat(key, "_"));
            });
          });
@@ -169,6 +164,13 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line) {
                                          line.substr(body.size()));
   // If the netmask or device is missing, the tool still stops at it.
   return IsScannedRoute(route) ? std::make_optional(route) : std::nullopt;
+}
+
+const char* RepairOf(Problem::Kind kind) {
+  for (const auto& [known, repair] : kRepairs) {
+    if (known == kind) return repair;
+  }
+  return nullptr;
 }
 
 HccnConf::Entry RepairedEntry(HccnConf::Entry entry) {
@@ -277,7 +279,7 @@ std::string WithToolsOwnLines(absl::string_view text, absl::string_view now) {
   return kept;
 }
 
-const Setting kFormRow = {kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile,
+const Setting kFormRow = {SETTING_FORM, CHANGE_HCCN_CONF, SettingTarget::kFile,
                           FormText,     FormCondition,    FormUndo,
                           CheckForm,    JudgeForm};
 
@@ -300,11 +302,10 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series) {
         Worded("plan-say-correct-in-place"));
   }
   if (repaired.empty()) return;
-  PlanStep* step =
-      plan->AddStep(kFormSetting, "", kGoodForm, {kHccnConfFormFact});
-  *step->mutable_from_said() = RepairsWords(repaired);
-  step->set_from(EnglishText(step->from_said()));
-  step->mutable_target()->set_file(kHccnConfFile);
+  const FindingValue repairs = RepairsWords(repaired);
+  PlanStep* step = plan->AddStep(FormFact(), TextsValue({EnglishText(repairs)}),
+                                 TextsValue({kGoodForm}), {FormFact()});
+  *step->mutable_from_said() = repairs;
   step->set_from_sha256(conf.sha256());
 }
 

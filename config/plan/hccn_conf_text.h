@@ -4,7 +4,7 @@
 //   netmask_0=255.255.255.0
 //   route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.20.0.1
 // Edits that keep every other line as it is. Text in, text out;
-// daemon/host/change/saved_file.h changes the file itself.
+// daemon/host/change/file_system.h changes the file itself.
 // Behaviour of the tool: hccn_tool source, hicann/driver ef377e95, cfg.c.
 #ifndef CONFIG_PLAN_HCCN_CONF_TEXT_H_
 #define CONFIG_PLAN_HCCN_CONF_TEXT_H_
@@ -19,8 +19,6 @@
 #include "proto/finding.pb.h"
 
 namespace clusterd {
-
-inline constexpr char kHccnConfFile[] = "/etc/hccn.conf";
 
 // "address_3". Keys of routes also end in the device.
 std::string HccnConfKey(absl::string_view key, uint32_t device);
@@ -41,6 +39,9 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line);
 // Repairs the entry: removes blanks and the carriage return (from a host: the
 // two characters "\r") at the end of its line; adds a route's "gateway_".
 HccnConf::Entry RepairedEntry(HccnConf::Entry entry);
+
+// The words of the repair of such a problem; nullptr: it has none.
+const char* RepairOf(HccnConf::Problem::Kind kind);
 
 // True if RepairHccnConf can remove this problem.
 bool IsRepairable(const HccnConf::Problem& problem);

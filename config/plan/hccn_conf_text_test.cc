@@ -199,7 +199,7 @@ TEST(PlanFormStepTest, RepairsEverythingInOneStep) {
       Repairs({Worded("plan-say-in-line", 2, Returns()),
                Worded("plan-say-in-line", 7, Worded("plan-say-write-route")),
                Worded("plan-say-in-line", 9, Worded("plan-say-add-newline"))}));
-  EXPECT_EQ(plan.facts(0).name(), "hccn.conf: form");
+  EXPECT_EQ(plan.facts(0).key(), FormFact());
   EXPECT_EQ(plan.steps(0).from_sha256().size(), 64u);
 }
 

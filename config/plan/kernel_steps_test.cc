@@ -1,18 +1,24 @@
 #include <gtest/gtest.h>
 
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-TEST(CanonicalSysctlValueTest, WritesPortsSortedAndRefusesOctalAndForeignKeys) {
-  const auto canonical = [](const char* key, const char* value) {
-    return CanonicalSysctlValue(key, value).value_or("refused");
+TEST(ParseSysctlTest, WritesPortsSortedAndRefusesOctalAndForeignKeys) {
+  const auto canonical = [](const char* key, const char* text) {
+    const auto parameter = OurParameter(key);
+    if (!parameter.ok()) return std::string("refused");
+    const auto value = ParseSysctl(**parameter, text);
+    const PlanStep step = RunningStep(key, "none", text);
+    return value.ok() && SettingOf(step)->check(step).ok() ? SysctlText(*value)
+                                                           : "refused";
   };
   EXPECT_EQ(canonical(kReservedPortsKey, "60008-60015,8080,60000-60007"),
             "8080,60000-60015");
@@ -63,15 +69,6 @@ TEST(PlanSysctlStepsTest, PlansNothingWhereAllIsGoodEnough) {
   }
 }
 
-TEST(PlanSysctlStepsTest, AddsTheRangeToWhatIsReserved) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_reserved_ports()->set_value(
-      "8080,60000-60003");
-  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
-            StepTexts({RunningStep(kReservedPortsKey, "8080,60000-60003",
-                                   "8080,60000-60015")}));
-}
-
 // Every login has the variable: its jobs use these ports.
 TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
   HostFacts facts = GoodFacts("node-01");
@@ -79,8 +76,7 @@ TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
       facts.mutable_environment()->mutable_value()->add_variables();
   base->set_name("HCCL_IF_BASE_PORT");
   base->set_value("53000");
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_hccl()->set_base_port_auto(true);
+  ClusterSpec spec = GoodSpec("hccl {base_port_auto: true}");
   spec.mutable_kernel()->set_persistent(false);
   EXPECT_EQ(StepTexts(Plan(spec, facts)),
             StepTexts({RunningStep(kReservedPortsKey, "60000-60015",
@@ -88,14 +84,6 @@ TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
   // The kernel never hands them out.
   base->set_value("27544");
   EXPECT_TRUE(Plan(spec, facts).steps().empty());
-}
-
-TEST(PlanSysctlStepsTest, RaisesNumbersAndNeverLowersThem) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-  facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1048576);
-  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
-            StepTexts({RunningStep(kSomaxconnKey, "4096", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, WritesIntoOneFileWhatTheNextBootLacks) {
@@ -134,8 +122,7 @@ TEST(PlanSysctlStepsTest, NamesTheLaterFileThatWouldWin) {
 }
 
 TEST(PlanSysctlStepsTest, LeavesTheNextBootAloneUnlessItIsToBePersistent) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_persistent(false);
+  ClusterSpec spec = GoodSpec("kernel {persistent: false}");
   HostFacts facts = GoodFacts("node-01");
   SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(), "", "");
   EXPECT_TRUE(Plan(spec, facts).steps().empty());
@@ -164,24 +151,36 @@ TEST(PlanSysctlStepsTest, BlocksValuesThatTheKernelDoesNotTake) {
   EXPECT_EQ(Plan(spec, GoodFacts("node-01")).blocked_size(), 2);
 }
 
-// Although the kernel's 4096 is enough for two servers.
-TEST(PlanSysctlStepsTest, PlansWhatHcclAdvisesWhereTheSpecNamesNoNumber) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_somaxconn_auto(true);
-  spec.mutable_kernel()->set_persistent(false);
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-  EXPECT_EQ(StepTexts(Plan(spec, facts)),
-            StepTexts({RunningStep(kSomaxconnKey, "4096", "65535")}));
-}
-
-TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanksAndAgents) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_somaxconn(1);
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(2);
-  EXPECT_EQ(StepTexts(Plan(spec, facts)),
-            StepTexts({RunningStep(kSomaxconnKey, "2", "6")}));
+TEST(PlanSysctlStepsTest, SetsOneRunningParameter) {
+  const struct {
+    const char* name;
+    const char* spec;    // Of its kernel.
+    const char* kernel;  // Of the facts.
+    const char* key;
+    const char* from;
+    const char* to;
+  } kCases[] = {
+      {"adds the range to what is reserved", "",
+       "reserved_ports {value: '8080,60000-60003'}", kReservedPortsKey,
+       "8080,60000-60003", "8080,60000-60015"},
+      {"raises numbers and never lowers them", "",
+       "somaxconn {value: 4096} tcp_max_syn_backlog {value: 1048576}",
+       kSomaxconnKey, "4096", "65535"},
+      // Although the kernel's 4096 is enough for two servers.
+      {"plans what HCCL advises where the spec names no number",
+       "somaxconn_auto: true persistent: false", "somaxconn {value: 4096}",
+       kSomaxconnKey, "4096", "65535"},
+      {"asks for as many as there are ranks and agents", "somaxconn: 1",
+       "somaxconn {value: 2}", kSomaxconnKey, "2", "6"}};
+  for (const auto& each : kCases) {
+    ClusterSpec spec = GoodSpec();
+    MergeText(each.spec, spec.mutable_kernel());
+    HostFacts facts = GoodFacts("node-01");
+    MergeText(each.kernel, facts.mutable_kernel());
+    EXPECT_EQ(StepTexts(Plan(spec, facts)),
+              StepTexts({RunningStep(each.key, each.from, each.to)}))
+        << each.name;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/step_planners.h"
+#include "config/spec/product_profile.h"
 #include "config/values/change_kind.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
@@ -34,15 +35,17 @@ std::string HostPlanBuilder::ConfValue(absl::string_view full_key) const {
   return found == conf_.end() ? "" : found->second;
 }
 
-PlanStep* HostPlanBuilder::AddStep(absl::string_view setting, std::string from,
-                                   std::string to,
-                                   std::vector<std::string> rests_on) {
+PlanStep* HostPlanBuilder::AddStep(const FactKey& goal,
+                                   const SettingValue& from,
+                                   const SettingValue& to,
+                                   std::vector<FactKey> rests_on) {
   Planned& planned = planned_.emplace_back();
   planned.rests_on = std::move(rests_on);
-  planned.step.set_setting(std::string(setting));
-  planned.step.set_from(std::move(from));
-  planned.step.set_to(std::move(to));
-  planned.step.set_kind(FindSetting(setting)->kind);
+  *planned.step.mutable_target() = goal.target();
+  planned.step.set_setting(goal.setting());
+  *planned.step.mutable_from() = from;
+  *planned.step.mutable_to() = to;
+  planned.step.set_kind(FindSetting(goal.setting())->kind);
   return &planned.step;
 }
 
@@ -71,7 +74,7 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
   for (const auto& [step, rests_on] : planned_) {
     needed.insert(step.kind());
     form_stays_bad |=
-        step.setting() == kFormSetting && allowed.count(step.kind()) == 0;
+        step.setting() == SETTING_FORM && allowed.count(step.kind()) == 0;
   }
   const FindingValue fix =
       Worded("plan-say-then-plan", HowToAllow(allows, needed));
@@ -110,14 +113,14 @@ HostPlan HostPlanBuilder::Finish() {
     }
     step->set_precondition(EnglishText(SettingOf(*step)->condition(*step)));
     step->set_undo(EnglishText(SettingOf(*step)->undo(*step)));
-    for (const std::string& name : planned.rests_on) {
-      facts[name] = NamedFactText(named_, name);
+    for (const FactKey& key : planned.rests_on) {
+      facts[key] = FactValue(named_, key);
     }
   }
-  for (const auto& [name, value] : facts) {
+  for (const auto& [key, value] : facts) {
     PlanFact* fact = plan_.add_facts();
-    fact->set_name(name);
-    fact->set_value(value);
+    *fact->mutable_key() = key;
+    *fact->mutable_value() = value;
   }
   for (const FindingValue& note : plan_.notes_said().values()) {
     plan_.add_notes(EnglishText(note));
@@ -130,24 +133,21 @@ namespace {
 bool AsksFor(const PlanSelection& selection, const PlanStep& step) {
   return selection.kinds.count(step.kind()) > 0 ||
          selection.settings.count(step.setting()) > 0 ||
-         selection.settings.count(step.target().kernel_parameter()) > 0;
+         selection.kernel_parameters.count(step.target().kernel_parameter()) >
+             0;
 }
 
 // Every kind that a step of the selection may have.
 std::set<ChangeKind> KindsOf(const PlanSelection& selection) {
   std::set<ChangeKind> kinds = selection.kinds;
   kinds.insert(CHANGE_OBSERVE);  // For hosts without facts.
-  for (const std::string& name : selection.settings) {
-    const Setting* const row = FindSetting(name);
-    kinds.insert(row == nullptr ? CHANGE_SYSCTL : row->kind);
-    if (row != nullptr && row->device) kinds.insert(CHANGE_HCCN_CONF);
+  if (!selection.kernel_parameters.empty()) kinds.insert(CHANGE_SYSCTL);
+  for (const SettingId id : selection.settings) {
+    const Setting* const row = FindSetting(id);
+    kinds.insert(row->kind);
+    if (row->device != nullptr) kinds.insert(CHANGE_HCCN_CONF);
   }
   return kinds;
-}
-
-// The address of "10.0.0.1/255.255.255.0".
-absl::string_view AddressPart(absl::string_view value) {
-  return value.substr(0, value.find('/'));
 }
 
 //   a step                needs, of the same host
@@ -157,17 +157,17 @@ absl::string_view AddressPart(absl::string_view value) {
 //   a device's address    the one that takes it from another device
 bool Needs(const PlanStep& step, const PlanStep& other) {
   if (!IsOfDevice(step)) return false;
-  if (other.setting() == kFormSetting) return true;
-  const bool is_address = step.setting() == kAddressSetting;
+  if (other.setting() == SETTING_FORM) return true;
+  const bool is_address = step.setting() == SETTING_ADDRESS;
   if (!IsOfDevice(other) ||
-      (!is_address && step.setting() != kGatewaySetting)) {
+      (!is_address && step.setting() != SETTING_GATEWAY)) {
     return false;
   }
   if (step.target().device() == other.target().device()) {
-    return other.setting() == (is_address ? kGatewaySetting : kAddressSetting);
+    return other.setting() == (is_address ? SETTING_GATEWAY : SETTING_ADDRESS);
   }
-  return is_address && other.setting() == kAddressSetting &&
-         AddressPart(other.from()) == AddressPart(step.to());
+  return is_address && other.setting() == SETTING_ADDRESS &&
+         other.from().interface().address() == step.to().interface().address();
 }
 
 // True if every device has an address of its planned subnet, but none the
@@ -226,8 +226,8 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
 
 // Includes another netmask: it decides which peers the device reaches.
 bool IsReaddressing(const PlanStep& step) {
-  return step.setting() == kAddressSetting &&
-         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact;
+  return step.setting() == SETTING_ADDRESS &&
+         step.kind() == CHANGE_DEVICE_ADDRESS && !step.from().has_none();
 }
 
 constexpr int kMaxFacts = 65536;
@@ -258,15 +258,15 @@ absl::Status CheckNamespace(const HostPlan& plan) {
   }
   RETURN_IF_ERROR(InFront("plan", CheckNetworkNamespace(target)));
   for (const PlanStep& step : plan.steps()) {
-    if (step.setting() == kRunningSetting) continue;
+    if (step.setting() == SETTING_RUNNING) continue;
     return InvalidWords("msg-plan-namespace-step", step.id(), StepWords(step),
                         NetworkNamespaceText(target));
   }
-  if (plan.steps().empty() || FirstWith(plan.facts(), &PlanFact::name,
-                                        kNetworkNamespaceFact) != nullptr) {
+  if (plan.steps().empty() ||
+      FirstWith(plan.facts(), &PlanFact::key, NamespaceFact()) != nullptr) {
     return absl::OkStatus();
   }
-  return InvalidWords("msg-plan-namespace-fact", kNetworkNamespaceFact);
+  return InvalidWords("msg-plan-namespace-fact", FactKeyText(NamespaceFact()));
 }
 
 }  // namespace

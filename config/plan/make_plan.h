@@ -21,8 +21,8 @@ namespace clusterd {
 struct PlanSelection {
   std::vector<std::string> words;  // The requested kinds and rules.
   std::set<ChangeKind> kinds;
-  // Names of rows of settings.h, and kernel parameters.
-  std::set<std::string> settings;
+  std::set<SettingId> settings;  // Rows of settings.h.
+  std::set<std::string> kernel_parameters;
 };
 
 // One HostPlan per entry of `hosts`, in spec order. Steps of a host run in this

@@ -11,6 +11,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
 #include "config/values/sha256.h"
+#include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "tests/support/config/good_cluster.h"
@@ -51,8 +52,7 @@ TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
 
 // A user may read translated messages; the texts are English.
 TEST(MakePlanTest, SaysTheSameInTextsAndInWords) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   SetConf(&facts, "gateway_0", "10.0.0.9");
   MakeMissing(DeviceOf(&facts, 1)->mutable_gateway(), Missing::TIMED_OUT, "");
   const ClusterPlan plan = MakePlan(GoodSpec(), {&facts});
@@ -87,15 +87,15 @@ TEST(MakePlanTest, OrdersTheFamiliesAndStatesPreconditionAndUndo) {
   SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(), "", "");
   *facts.mutable_ufw() = InstalledFirewall(true, true);
   const HostPlan plan = MakePlan(GoodSpec(), {&facts}).hosts(0);
-  std::vector<std::string> order;
+  std::vector<SettingId> order;
   for (const PlanStep& step : plan.steps()) {
     order.push_back(step.setting());
     EXPECT_FALSE(step.precondition().empty());
     EXPECT_FALSE(step.undo().empty());
   }
-  EXPECT_EQ(order, (std::vector<std::string>{kFormSetting, kDetectSetting,
-                                             kTlsSetting, kRunningSetting,
-                                             kAtBootSetting, kActiveSetting}));
+  EXPECT_EQ(order, (std::vector<SettingId>{SETTING_FORM, SETTING_DETECT_ADDRESS,
+                                           SETTING_TLS, SETTING_RUNNING,
+                                           SETTING_AT_BOOT, SETTING_ACTIVE}));
   EXPECT_TRUE(CheckHostPlan(plan).ok()) << CheckHostPlan(plan);
   EXPECT_EQ(plan.command_ms(), 10000u);
 }
@@ -110,7 +110,7 @@ TEST(MakePlanTest, LeavesOutWhatOneHostDoesNotAllowAndKeepsTheOthers) {
   first.mutable_allows()->add_kinds("sysctl");
   const ClusterPlan plan = MakePlan(GoodSpec(), {&first, &second});
   ASSERT_EQ(plan.hosts(0).steps_size(), 1);
-  EXPECT_EQ(plan.hosts(0).steps(0).setting(), kRunningSetting);
+  EXPECT_EQ(plan.hosts(0).steps(0).setting(), SETTING_RUNNING);
   EXPECT_EQ(plan.hosts(0).blocked_size(), 1);
   EXPECT_EQ(plan.hosts(1).steps_size(), 2);
   EXPECT_TRUE(plan.hosts(1).blocked().empty());
@@ -143,16 +143,15 @@ HostPlan PlanContainer(const HostFacts& facts) {
 }
 
 TEST(MakePlanInNamespaceTest, SetsRunningParametersAndNothingElse) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_kernel()->set_persistent(true);
+  ClusterSpec spec = GoodSpec("kernel {persistent: true}");
   const HostFacts facts = ContainerFacts("node-01");
   const HostPlan plan = MakePlan(spec, {&facts}, TrainContainer()).hosts(0);
   ASSERT_EQ(plan.steps_size(), 3);
   for (const PlanStep& step : plan.steps()) {
-    EXPECT_EQ(step.setting(), kRunningSetting);
+    EXPECT_EQ(step.setting(), SETTING_RUNNING);
   }
   EXPECT_TRUE(plan.blocked().empty());
-  EXPECT_EQ(plan.steps(0).to(), "8080,60000-60015");
+  EXPECT_EQ(SettingText(plan.steps(0).to()), "8080,60000-60015");
   EXPECT_EQ(plan.network_namespace().container(), "train-1");
   EXPECT_TRUE(CheckHostPlan(plan).ok()) << CheckHostPlan(plan);
 }
@@ -162,9 +161,9 @@ TEST(MakePlanInNamespaceTest, RestsOnTheInode) {
   const HostPlan plan = PlanContainer(facts);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
   facts.mutable_kernel()->mutable_network_namespace()->set_value(4026532001);
-  EXPECT_EQ(ValueText(MovedFactsWords(FindMovedFacts(plan, facts))),
-            Say("plan-say-was-now", kNetworkNamespaceFact, "4026532000",
-                "4026532001"));
+  EXPECT_EQ(
+      ValueText(MovedFactsWords(FindMovedFacts(plan, facts))),
+      Say("plan-say-was-now", "network namespace", "4026532000", "4026532001"));
 }
 
 TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
@@ -225,8 +224,7 @@ TEST(MakePlanInNamespaceTest, BlocksAHostWithoutThatContainer) {
 }
 
 TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   facts.mutable_kernel()->mutable_proc_sys_writable()->set_value(false);
   const HostPlan plan = MakePlan(GoodSpec(), {&facts}).hosts(0);
   EXPECT_TRUE(plan.steps().empty());
@@ -236,26 +234,24 @@ TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
 
 // Adds a step as planners do, which rests on the fact of its own name.
 void Add(const PlanStep& step, HostPlanBuilder* builder) {
-  PlanStep* const added = builder->AddStep(step.setting(), step.from(),
-                                           step.to(), {GoalName(step)});
-  *added->mutable_target() = step.target();
-  added->set_kind(step.kind());
+  builder->AddStep(GoalOf(step), step.from(), step.to(), {GoalOf(step)})
+      ->set_kind(step.kind());
 }
 
 TEST(HostPlanBuilderTest, NumbersStepsAndKeepsTheirFactsOnceAndSorted) {
   const HostFacts facts = GoodFacts("node-01");
   HostPlanBuilder builder(facts);
-  builder.AddStep(kTlsSetting, "on", "off", {"device 1: tls", "device 0: tls"})
-      ->mutable_target()
-      ->set_device(1);
-  Add(DeviceStep(0, kTlsSetting, "on", "off"), &builder);
+  const FactKey second = DeviceFact(1, SETTING_TLS);
+  builder.AddStep(second, SwitchValue(true), SwitchValue(false),
+                  {second, DeviceFact(0, SETTING_TLS)});
+  Add(DeviceStep(0, SETTING_TLS, "on", "off"), &builder);
   const HostPlan plan = builder.Finish();
   EXPECT_EQ(plan.host(), "node-01");
   EXPECT_EQ(plan.steps(1).id(), 2u);
   EXPECT_EQ(plan.steps(1).kind(), CHANGE_TLS);
-  ASSERT_EQ(plan.facts_size(), 2);
-  EXPECT_EQ(plan.facts(0).name(), "device 0: tls");
-  EXPECT_EQ(plan.facts(0).value(), "off");
+  EXPECT_EQ(plan.steps(0).target().device(), 1u);
+  EXPECT_THAT(FactNames(plan), ElementsAre("device 0: tls", "device 1: tls"));
+  EXPECT_EQ(plan.facts(0).value(), SwitchValue(false));
 }
 
 TEST(HostPlanBuilderTest, ReadsTheFirstLineOfAKeyWithoutCarriageReturn) {
@@ -279,7 +275,7 @@ class AllowedStepsTest : public testing::Test {
     }
     HostPlanBuilder builder(facts_);
     if (repair) Add(FormStep("add the final newline", ""), &builder);
-    Add(DeviceStep(1, kGatewaySetting, "10.0.0.9", "10.0.0.254"), &builder);
+    Add(DeviceStep(1, SETTING_GATEWAY, "10.0.0.9", "10.0.0.254"), &builder);
     Add(RunningStep("net.core.somaxconn", "128", "65535"), &builder);
     return builder.Finish();
   }
@@ -308,9 +304,8 @@ TEST_F(AllowedStepsTest, BlocksTheOthersAndRestsOnTheirFactsNoMore) {
   const HostPlan plan = Plan({"observe", "sysctl"});
   ASSERT_EQ(plan.steps_size(), 1);
   EXPECT_EQ(plan.steps(0).id(), 1u);
-  EXPECT_EQ(plan.steps(0).setting(), kRunningSetting);
-  ASSERT_EQ(plan.facts_size(), 1);
-  EXPECT_EQ(plan.facts(0).name(), "net.core.somaxconn");
+  EXPECT_EQ(plan.steps(0).setting(), SETTING_RUNNING);
+  EXPECT_THAT(FactNames(plan), ElementsAre("net.core.somaxconn"));
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).kind(), CHANGE_DEVICE_ADDRESS);
   EXPECT_THAT(plan.blocked(0).devices(), ElementsAre(1));
@@ -334,7 +329,7 @@ TEST_F(AllowedStepsTest, NamesAllThatIsNeededInOneLine) {
 TEST_F(AllowedStepsTest, LetsTheToolWriteNoFileThatMayNotBeRepaired) {
   const HostPlan plan = Plan({"observe", "sysctl", "device-address"}, true);
   ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(plan.steps(0).setting(), kRunningSetting);
+  EXPECT_EQ(plan.steps(0).setting(), SETTING_RUNNING);
   EXPECT_EQ(plan.steps(0).id(), 1u);
   ASSERT_EQ(plan.blocked_size(), 2);
   EXPECT_EQ(plan.blocked(0).kind(), CHANGE_HCCN_CONF);
@@ -355,8 +350,7 @@ TEST_F(AllowedStepsTest, NamesTheMistakeOrThatThereIsNoFile) {
 }
 
 ClusterPlan Plan() {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 128}}");
   return MakePlan(GoodSpec(), {&facts});
 }
 
@@ -373,9 +367,9 @@ TEST(PlanDigestTest, IsTheSameForTheSameFactsWhoeverKeepsThePlan) {
 
 TEST(PlanDigestTest, ChangesWithEveryEdit) {
   ClusterPlan value = Plan();
-  value.mutable_hosts(0)->mutable_steps(0)->set_to("1");
+  value.mutable_hosts(0)->mutable_steps(0)->mutable_to()->set_number(1);
   ClusterPlan fact = Plan();
-  fact.mutable_hosts(0)->mutable_facts(0)->set_value("129");
+  fact.mutable_hosts(0)->mutable_facts(0)->mutable_value()->set_number(129);
   ClusterPlan host = Plan();
   host.mutable_hosts(0)->set_host("node-02");
   ClusterPlan spec = Plan();
@@ -386,8 +380,7 @@ TEST(PlanDigestTest, ChangesWithEveryEdit) {
               InvalidWords("msg-plan-digest-differs", Plan().digest()));
   }
   // The steps of this spec are the same.
-  ClusterSpec other = GoodSpec();
-  other.mutable_deadlines()->set_run_ms(1);
+  ClusterSpec other = GoodSpec("deadlines {run_ms: 1}");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_NE(MakePlan(other, {&facts}).digest(),
             MakePlan(GoodSpec(), {&facts}).digest());
@@ -395,7 +388,7 @@ TEST(PlanDigestTest, ChangesWithEveryEdit) {
 
 TEST(VerifyPlanTest, RefusesAnotherSchema) {
   ClusterPlan plan = Plan();
-  plan.set_schema_version(3);
+  plan.set_schema_version(kPlanSchemaVersion + 1);
   plan.set_digest(PlanDigest(plan));
   EXPECT_EQ(VerifyPlan(plan).code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -457,7 +450,7 @@ ClusterPlan PlanOfCluster(uint32_t hosts, int changed, const std::string& from,
   ClusterPlan plan;
   plan.set_cluster_hosts(hosts);
   for (int i = 0; i < changed; ++i) {
-    *plan.add_hosts()->add_steps() = DeviceStep(0, kAddressSetting, from, to);
+    *plan.add_hosts()->add_steps() = DeviceStep(0, SETTING_ADDRESS, from, to);
   }
   return plan;
 }
@@ -473,12 +466,12 @@ TEST(CountPlanTest, KnowsWhenAddressesOfMoreThanATenthOfTheHostsChange) {
   EXPECT_TRUE(many(PlanOfCluster(19, 2, old_one, new_one)));
   // A controller that does not report the size of the cluster.
   EXPECT_TRUE(many(PlanOfCluster(0, 1, old_one, new_one)));
-  EXPECT_FALSE(many(PlanOfCluster(20, 20, kNoneFact, new_one)));
+  EXPECT_FALSE(many(PlanOfCluster(20, 20, "none", new_one)));
   // Another netmask is another address.
   EXPECT_TRUE(many(PlanOfCluster(20, 3, "10.0.0.2/255.255.0.0", new_one)));
   ClusterPlan rewritten;
   *rewritten.add_hosts()->add_steps() =
-      RewriteStep(0, kAddressSetting, old_one, new_one);
+      RewriteStep(0, SETTING_ADDRESS, old_one, new_one);
   EXPECT_FALSE(many(rewritten));
 }
 
@@ -494,7 +487,9 @@ class NarrowTest : public testing::Test {
     builder_.Narrow(selection);
     plan_ = builder_.Finish();
     std::vector<std::string> left;
-    for (const PlanStep& step : plan_.steps()) left.push_back(GoalName(step));
+    for (const PlanStep& step : plan_.steps()) {
+      left.push_back(FactKeyText(GoalOf(step)));
+    }
     notes_.assign(plan_.notes().begin(), plan_.notes().end());
     return left;
   }
@@ -507,19 +502,18 @@ class NarrowTest : public testing::Test {
 
 using Texts = std::vector<std::string>;
 
-const PlanSelection kOfSysctl = {{"sysctl"}, {CHANGE_SYSCTL}, {}};
+const PlanSelection kOfSysctl = {{"sysctl"}, {CHANGE_SYSCTL}, {}, {}};
 
-PlanSelection OfSetting(const std::string& setting) {
-  return {{"rule"}, {}, {setting}};
+PlanSelection OfSetting(SettingId setting) {
+  return {{"rule"}, {}, {setting}, {}};
 }
 
 TEST_F(NarrowTest, LeavesAskedStepsNumberedAndRestingOnTheirFactsAlone) {
-  Plan({DeviceStep(0, kTlsSetting, "on", "off"),
+  Plan({DeviceStep(0, SETTING_TLS, "on", "off"),
         RunningStep("net.core.somaxconn", "128", "65535")});
   EXPECT_EQ(Narrow(kOfSysctl), Texts{"net.core.somaxconn"});
   EXPECT_EQ(plan_.steps(0).id(), 1u);
-  ASSERT_EQ(plan_.facts_size(), 1);
-  EXPECT_EQ(plan_.facts(0).name(), "net.core.somaxconn");
+  EXPECT_EQ(FactNames(plan_), Texts{"net.core.somaxconn"});
   EXPECT_EQ(notes_, Texts{Say("plan-say-steps-left-out", 1)});
 }
 
@@ -527,10 +521,10 @@ TEST_F(NarrowTest, AddsTheStepsThatAnAskedOneNeeds) {
   Plan({FormStep("add the final newline", std::string(64, 'a')),
         AddressStep(1, "10.0.0.2/255.255.255.0", "10.0.0.3/255.255.255.0", ""),
         AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.0.2/255.255.255.0", ""),
-        DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.0.254"),
-        DeviceStep(0, kMtuSetting, "1500", "9000"),
+        DeviceStep(0, SETTING_GATEWAY, "10.0.0.254", "10.0.0.254"),
+        DeviceStep(0, SETTING_MTU, "1500", "9000"),
         RunningStep("net.core.somaxconn", "128", "65535")});
-  EXPECT_EQ(Narrow(OfSetting(kGatewaySetting)),
+  EXPECT_EQ(Narrow(OfSetting(SETTING_GATEWAY)),
             (Texts{"hccn.conf: form", "device 1: address", "device 0: address",
                    "device 0: gateway"}));
   EXPECT_EQ(notes_, (Texts{Say("plan-say-steps-added", 3),
@@ -539,16 +533,16 @@ TEST_F(NarrowTest, AddsTheStepsThatAnAskedOneNeeds) {
 
 TEST_F(NarrowTest, AddsTheGatewayThatAnAddressDropsAndNoOtherDevices) {
   Plan({AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.1.2/255.255.255.0", ""),
-        DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.1.254"),
-        DeviceStep(1, kGatewaySetting, "10.0.0.253", "10.0.0.254")});
-  EXPECT_EQ(Narrow(OfSetting(kAddressSetting)),
+        DeviceStep(0, SETTING_GATEWAY, "10.0.0.254", "10.0.1.254"),
+        DeviceStep(1, SETTING_GATEWAY, "10.0.0.253", "10.0.0.254")});
+  EXPECT_EQ(Narrow(OfSetting(SETTING_ADDRESS)),
             (Texts{"device 0: address", "device 0: gateway"}));
 }
 
 TEST_F(NarrowTest, NeedsNothingForWhatStandsAlone) {
-  Plan({DeviceStep(0, kGatewaySetting, "10.0.0.253", "10.0.0.254"),
-        DeviceStep(0, kMtuSetting, "1500", "9000")});
-  EXPECT_EQ(Narrow(OfSetting(kMtuSetting)), Texts{"device 0: mtu"});
+  Plan({DeviceStep(0, SETTING_GATEWAY, "10.0.0.253", "10.0.0.254"),
+        DeviceStep(0, SETTING_MTU, "1500", "9000")});
+  EXPECT_EQ(Narrow(OfSetting(SETTING_MTU)), Texts{"device 0: mtu"});
 }
 
 TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
@@ -558,7 +552,7 @@ TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
     builder_.Block(kind, {}, ToFindingValue(ChangeKindName(kind)),
                    ToFindingValue("why"), ToFindingValue("fix"));
   }
-  Narrow(OfSetting(kMtuSetting));
+  Narrow(OfSetting(SETTING_MTU));
   Texts left;
   for (const BlockedChange& blocked : plan_.blocked()) {
     left.push_back(blocked.what());
@@ -568,8 +562,7 @@ TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
 }
 
 TEST(MakePlanTest, NarrowedSaysToWhatAndLeavesNothingFailing) {
-  HostFacts facts = GoodFacts("node-01");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(1);
+  HostFacts facts = GoodFacts("node-01", "kernel {somaxconn {value: 1}}");
   DeviceOf(&facts, 0)->mutable_detect_address()->set_value("0.0.0.0");
   ClusterPlan plan = MakePlan(GoodSpec(), {&facts}, {}, kOfSysctl);
   ASSERT_EQ(plan.hosts(0).steps_size(), 1);

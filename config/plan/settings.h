@@ -6,13 +6,8 @@
 //   address         a device            device-address  device 3: address
 //                                                       hccn.conf: address_3
 //                                                       hccn.conf: netmask_3
-//   gateway         a device            device-address  …
-//   detect address  a device            device-address  …
-//   mtu             a device            device-address  …
 //   tls             a device            tls             …
-//   pfc             a device            device-address  …
-//   roce port       a device            device-address  …
-//   dscp to tc      a device            device-address  …
+//   the others of kDeviceSettingIds     device-address  …
 //   running         a kernel parameter  sysctl          net.core.somaxconn
 //   at boot         a kernel parameter  sysctl          … at boot
 //   active          a firewall          firewall        ufw: active
@@ -20,99 +15,78 @@
 //   allowed         a firewall's rule   firewall        ufw: allowed
 //
 // A device setting covers the device's value and that of the next boot:
-// hccn_tool sets both, and both must match. The words of a value are those of
-// its first fact: "10.0.0.1/255.255.255.0", "on", "1500"; "none": none is set.
+// hccn_tool sets both, and both must match.
 #ifndef CONFIG_PLAN_SETTINGS_H_
 #define CONFIG_PLAN_SETTINGS_H_
 
 #include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "absl/strings/string_view.h"
+#include "config/plan/device_settings.h"
 #include "config/plan/named_facts.h"
+#include "config/values/ipv4.h"
+#include "config/values/port_set.h"
 #include "config/words/words.h"
-#include "proto/spec.pb.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 
-inline constexpr char kFormSetting[] = "form";
-inline constexpr char kAddressSetting[] = "address";
-inline constexpr char kGatewaySetting[] = "gateway";
-inline constexpr char kDetectSetting[] = "detect address";
-inline constexpr char kMtuSetting[] = "mtu";
-inline constexpr char kTlsSetting[] = "tls";
-inline constexpr char kPfcSetting[] = "pfc";
-inline constexpr char kRocePortSetting[] = "roce port";
-inline constexpr char kDscpSetting[] = "dscp to tc";
-inline constexpr char kRunningSetting[] = "running";
-inline constexpr char kAtBootSetting[] = "at boot";
-inline constexpr char kActiveSetting[] = "active";
-inline constexpr char kAllowSetting[] = "allowed";
+// The TCP ports that a firewall allows, by address. Sources that are not IPv4
+// addresses or subnets allow none of our hosts and are left out. Immutable.
+class AllowedPorts {
+ public:
+  explicit AllowedPorts(const AllowedFact::Allowed& allowed);
 
-// Settings of devices, and of a host, in the order of both halves of the table.
-inline constexpr const char* kDeviceSettingNames[] = {
-    kAddressSetting, kGatewaySetting, kDetectSetting,   kMtuSetting,
-    kTlsSetting,     kPfcSetting,     kRocePortSetting, kDscpSetting};
-inline constexpr const char* kHostSettingNames[] = {
-    kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
-    kAllowSetting};
-
-// For a static_assert beside a table: true if the rows' constexpr `name`s are
-// these settings in this order.
-template <typename Row, size_t kRows, size_t kNames>
-constexpr bool HasRowForEach(const char* const (&names)[kNames],
-                             const Row (&rows)[kRows]) {
-  if (kRows != kNames) return false;
-  for (size_t i = 0; i < kRows; ++i) {
-    if (absl::string_view(rows[i].name) != names[i]) return false;
+  // Ports that this address may reach.
+  PortSet For(Ipv4Address address) const {
+    return OfAll(Ipv4Subnet(address, 32));
   }
-  return true;
+
+  // True if every address of the source may reach every port. Only rules for
+  // the whole source count.
+  bool Contains(const AllowedPort& port) const;
+
+ private:
+  // Ports that every address of the source may reach.
+  PortSet OfAll(const Ipv4Subnet& source) const;
+
+  std::map<Ipv4Subnet, PortSet> ports_;  // By their source.
+};
+
+// The ports that the firewall allows; ufw always stores its running rules.
+inline const AllowedFact& Allows(FirewallProgram program,
+                                 const FirewallFacts& facts, bool permanently) {
+  return permanently && program != UFW ? facts.allowed_permanently()
+                                       : facts.allowed();
 }
 
-// The value of a fact.
-struct FactReading {
-  std::string value;  // kUnknownFact: unknown, and `missing` says why.
-  const Missing* missing = nullptr;
+// A host's facts, prepared once for all steps. Not safe for concurrent use.
+class SettingFacts {
+ public:
+  // `facts` must outlive it.
+  explicit SettingFacts(const HostFacts& facts)
+      : facts_(facts), named_(NameFacts(facts)) {}
+
+  const HostFacts& host() const { return facts_; }
+  const FirewallFacts& Firewall(FirewallProgram program) const {
+    return program == UFW ? facts_.ufw() : facts_.firewalld();
+  }
+  // The fact's value. A missing hccn.conf counts as one without keys.
+  SettingValue Now(const FactKey& key) const;
+  // Cached: a firewall may have thousands of rules, each looked up here.
+  const AllowedPorts& Ports(FirewallProgram program, bool permanently) const;
+
+ private:
+  const HostFacts& facts_;
+  const NamedFacts named_;
+  mutable std::optional<AllowedPorts> allowed_[2][2];
 };
-
-// The additional columns of a device setting.
-struct DeviceSetting {
-  const char* name;
-  const char* words;  // For people, e.g. "TLS" for "tls".
-  ChangeKind kind;    // The kind that a host must allow.
-  // Reads the device's value.
-  FactReading (*live)(const DeviceFacts& facts);
-  // The keys of hccn.conf that restore it at boot, without the device,
-  // separated by "/". A value has one part for each key.
-  const char* conf_keys;
-  // The arguments of hccn_tool: `-ip -s address A netmask M`. A word precedes
-  // each part of a value; words are separated like the keys.
-  const char* tool_option;
-  const char* tool_words;
-  // Spells a part of a value for hccn.conf; nullptr: unchanged.
-  std::string (*conf_spelling)(absl::string_view part);
-  // The spec's value; nullopt: the spec has none.
-  std::optional<std::string> (*wanted)(const ClusterSpec& spec,
-                                       const DeviceSpec& device);
-  // True if a plan may set this value.
-  bool (*is_legal)(absl::string_view value);
-  // True if setting it breaks what uses the device.
-  bool needs_idle_device;
-  // The tool may change it together with another setting of the device, so it
-  // must be known, and is saved, before any of them is set.
-  bool always_saved;
-  // A value that takes no word in front; nullptr: there is none.
-  const char* word_alone = nullptr;
-  // Keys of hccn.conf that the tool drops with it, separated like conf_keys.
-  const char* dropped_keys = "";
-  // The value is DscpClasses: each pair that differs needs its own command, and
-  // hccn.conf may also have pairs of class 0.
-  bool is_map = false;
-};
-
-absl::Span<const DeviceSetting> DeviceSettings();
-
-class SettingFacts;
 
 // The result of checking what a step set against the facts.
 struct StepVerdict {
@@ -122,11 +96,10 @@ struct StepVerdict {
     kUnknown,  // A fact for it is unknown.
   };
   State state = kSo;
-  // `device 3: address`, `10.0.0.1/…`, applied was `10.20.0.17/…`. Empty: the
-  // change is not known, or the fact lacks it.
-  std::string fact;
-  std::string now;
-  std::string wanted;
+  // As in AppliedDrift.
+  FactKey fact;
+  SettingValue now;
+  SettingValue wanted;
 
   FindingValue Why() const;
 
@@ -140,7 +113,7 @@ struct StepVerdict {
 
 // The operations that every setting has, whatever its target.
 struct Setting {
-  const char* name;  // As in plans, journals, JSON.
+  SettingId id;
   ChangeKind kind;
   SettingTarget::OfCase target;
 
@@ -155,18 +128,70 @@ struct Setting {
   StepVerdict (*judge)(const PlanStep& step, const SettingFacts& facts);
   // True if the step, made from the current value, restores all of `applied`;
   // nullptr: only the same value does.
-  bool (*restores)(const PlanStep& step, const std::string& applied) = nullptr;
-  // Other targets that the step decides about, as GoalName has them; a trailing
-  // "*" matches every target with that prefix. nullptr: none.
-  std::vector<std::string> (*also)(const PlanStep& step) = nullptr;
+  bool (*restores)(const PlanStep& step, const SettingValue& applied) = nullptr;
+  // Other goals that the step decides about; `allowed` of a firewall stands for
+  // all of its rules. nullptr: none.
+  std::vector<FactKey> (*also)(const PlanStep& step) = nullptr;
   const DeviceSetting* device = nullptr;  // nullptr: no setting of a device.
 };
 
+// gateway: "10.0.0.300" is not a value that a plan sets, InvalidArgument.
+absl::Status NotOneToSet(absl::string_view what, absl::string_view value);
+inline absl::Status NotOneToSet(absl::string_view what,
+                                const SettingValue& value) {
+  return NotOneToSet(what, SettingText(value));
+}
+
+// Compares the fact with the wanted value.
+StepVerdict Expect(const SettingFacts& facts, const FactKey& key,
+                   const SettingValue& wanted);
+// The fact has another value.
+StepVerdict NotSo(const FactKey& key, const SettingValue& now,
+                  const SettingValue& wanted);
+
+// A value for people, of which none, on and off are words.
+FindingValue ValueWords(const SettingValue& value);
+// "22", "60000-60015" with that dash.
+std::string RangeText(uint32_t first, uint32_t last,
+                      absl::string_view dash = "-");
+
+// The rows of settings that are not of a device, each beside its planner.
+extern const Setting kFormRow;
+extern const Setting kRunningRow;
+extern const Setting kAtBootRow;
+extern const Setting kActiveRow;
+extern const Setting kAllowedRow;
+
+// Settings of devices, and of a host, in the order of both halves of the table.
+inline constexpr SettingId kDeviceSettingIds[] = {
+    SETTING_ADDRESS,   SETTING_GATEWAY,   SETTING_DETECT_ADDRESS,
+    SETTING_MTU,       SETTING_TLS,       SETTING_PFC,
+    SETTING_ROCE_PORT, SETTING_DSCP_TO_TC};
+inline constexpr SettingId kHostSettingIds[] = {SETTING_FORM, SETTING_RUNNING,
+                                                SETTING_AT_BOOT, SETTING_ACTIVE,
+                                                SETTING_ALLOWED};
+
+// For a static_assert beside a table: true if the rows' constexpr `id`s are
+// these settings in this order.
+template <typename Row, size_t kRows, size_t kIds>
+constexpr bool HasRowForEach(const SettingId (&ids)[kIds],
+                             const Row (&rows)[kRows]) {
+  if (kRows != kIds) return false;
+  for (size_t i = 0; i < kRows; ++i) {
+    if (rows[i].id != ids[i]) return false;
+  }
+  return true;
+}
+
 // Returns nullptr if this version does not know the setting.
-const Setting* FindSetting(absl::string_view name);
+const Setting* FindSetting(SettingId id);
 
 // The step's row; nullptr: its setting is unknown or does not fit its target.
 const Setting* SettingOf(const PlanStep& step);
+
+// The fact that the step sets. If two steps have the same goal, the later one
+// decides.
+FactKey GoalOf(const PlanStep& step);
 
 // A step for people:
 //   device 3: address 10.0.0.1/24 -> 10.20.0.17/24
@@ -192,15 +217,6 @@ bool IsAlreadySo(const HostPlan& plan, const std::vector<MovedFact>& moved,
 // "device 3: gateway 10.0.0.254 cannot be planned: …; correct the …"
 std::string BlockedText(const BlockedChange& blocked);
 
-// The name of a step's target. If two steps have the same name, the later one
-// decides:
-//   device 3: gateway
-//   net.core.somaxconn, net.core.somaxconn at boot
-//   ufw: active
-//   ufw: allowed 22-22/tcp from 10.0.0.0/24
-//   hccn.conf: form
-std::string GoalName(const PlanStep& step);
-
 // True if it changes a device or its lines of hccn.conf by hccn_tool.
 inline bool IsOfDevice(const PlanStep& step) {
   return step.target().has_device();
@@ -209,20 +225,6 @@ inline bool IsOfDevice(const PlanStep& step) {
 inline bool IsRewrite(const PlanStep& step) {
   return IsOfDevice(step) && step.kind() == CHANGE_HCCN_CONF;
 }
-
-// A key of hccn.conf with its device, and its value as StoredPart gives it.
-struct ConfLine {
-  std::string key;  // e.g. "netmask_3"
-  std::string value;
-};
-
-// The lines that hccn.conf has when the value is stored.
-std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
-                                  absl::string_view value);
-
-// The value of a line's text, to compare with a ConfLine; "" for a missing
-// line. Only the text of a map may differ from its value.
-std::string StoredPart(const DeviceSetting& setting, absl::string_view text);
 
 }  // namespace clusterd
 

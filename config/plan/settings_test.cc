@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/words/message.h"
 #include "tests/support/config/plan_steps.h"
 #include "tests/support/wait/from_text.h"
@@ -18,83 +18,84 @@ namespace clusterd {
 namespace {
 
 struct Row {
-  const char* name;
+  SettingId id;
 };
 
 TEST(HasRowForEachTest, SeesRowsThatAreMissingTooManyOrOutOfOrder) {
-  static constexpr const char* kNames[] = {"a", "bc"};
-  static constexpr Row kAll[] = {{"a"}, {"bc"}};
-  static constexpr Row kTurned[] = {{"bc"}, {"a"}};
-  static constexpr Row kPrefix[] = {{"a"}, {"b"}};
-  static constexpr Row kFew[] = {{"a"}};
-  static_assert(HasRowForEach(kNames, kAll), "");
-  static_assert(!HasRowForEach(kNames, kTurned), "");
-  static_assert(!HasRowForEach(kNames, kPrefix), "");
-  static_assert(!HasRowForEach(kNames, kFew), "");
+  static constexpr SettingId kIds[] = {SETTING_MTU, SETTING_TLS};
+  static constexpr Row kAll[] = {{SETTING_MTU}, {SETTING_TLS}};
+  static constexpr Row kTurned[] = {{SETTING_TLS}, {SETTING_MTU}};
+  static constexpr Row kOther[] = {{SETTING_MTU}, {SETTING_PFC}};
+  static constexpr Row kFew[] = {{SETTING_MTU}};
+  static_assert(HasRowForEach(kIds, kAll), "");
+  static_assert(!HasRowForEach(kIds, kTurned), "");
+  static_assert(!HasRowForEach(kIds, kOther), "");
+  static_assert(!HasRowForEach(kIds, kFew), "");
 }
 
 TEST(FindSettingTest, HasEachSettingOnce) {
   std::set<const Setting*> rows;
-  const auto check = [&rows](const char* name, bool is_of_device) {
-    const Setting* row = FindSetting(name);
-    ASSERT_NE(row, nullptr) << name;
-    EXPECT_STREQ(row->name, name);
-    EXPECT_EQ(row->device != nullptr, is_of_device) << name;
+  const auto check = [&rows](SettingId id, bool is_of_device) {
+    const Setting* row = FindSetting(id);
+    ASSERT_NE(row, nullptr) << SettingName(id);
+    EXPECT_EQ(row->id, id);
+    EXPECT_EQ(row->device != nullptr, is_of_device) << SettingName(id);
     rows.insert(row);
   };
-  for (const char* name : kDeviceSettingNames) check(name, true);
-  for (const char* name : kHostSettingNames) check(name, false);
+  for (const SettingId id : kDeviceSettingIds) check(id, true);
+  for (const SettingId id : kHostSettingIds) check(id, false);
   EXPECT_EQ(rows.size(),
-            std::size(kDeviceSettingNames) + std::size(kHostSettingNames));
-  EXPECT_EQ(FindSetting("colour"), nullptr);
+            std::size(kDeviceSettingIds) + std::size(kHostSettingIds));
+  // The enum has each of them, and UNSPECIFIED.
+  EXPECT_EQ(rows.size() + 1, size_t{SettingId_ARRAYSIZE});
+  EXPECT_EQ(FindSetting(SETTING_UNSPECIFIED), nullptr);
+  EXPECT_EQ(FindSetting(static_cast<SettingId>(99)), nullptr);
 }
 
 TEST(SettingOfTest, WantsATargetThatHasTheSetting) {
-  PlanStep step = DeviceStep(3, kGatewaySetting, "none", "10.0.0.254");
-  EXPECT_EQ(SettingOf(step), FindSetting(kGatewaySetting));
+  PlanStep step = DeviceStep(3, SETTING_GATEWAY, "none", "10.0.0.254");
+  EXPECT_EQ(SettingOf(step), FindSetting(SETTING_GATEWAY));
   step.mutable_target()->set_kernel_parameter(kSomaxconnKey);
   EXPECT_EQ(SettingOf(step), nullptr);
   EXPECT_EQ(SettingOf(PlanStep()), nullptr);
 }
 
-TEST(GoalNameTest, NamesARewriteAsTheSettingThatItIs) {
+TEST(GoalOfTest, TellsTargetsApartAndNamesARewriteAsItsSetting) {
   const std::string to = "10.0.0.1/255.255.255.0";
-  EXPECT_EQ(GoalName(DeviceStep(3, kAddressSetting, "none", to)),
-            "device 3: address");
-  EXPECT_EQ(GoalName(RewriteStep(3, kAddressSetting, "none", to)),
-            "device 3: address");
-  EXPECT_EQ(GoalName(RewriteStep(3, kTlsSetting, "none", "on")),
-            "device 3: tls");
-}
-
-TEST(GoalNameTest, TellsTargetsApart) {
-  EXPECT_EQ(GoalName(RunningStep(kSomaxconnKey, "1", "2")),
-            "net.core.somaxconn");
-  EXPECT_EQ(GoalName(AtBootStep(kSomaxconnKey, "1", "2")),
-            absl::StrCat(kSomaxconnKey, " at boot"));
-  EXPECT_EQ(GoalName(StopStep(UFW)), "ufw: active");
-  EXPECT_EQ(GoalName(OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))),
-            "ufw: allowed 22-22/tcp from 10.0.0.0/24");
-  EXPECT_EQ(GoalName(FormStep("add the final newline", "")), "hccn.conf: form");
-  EXPECT_EQ(GoalName(PlanStep()), "");
+  const std::pair<PlanStep, std::string> kCases[] = {
+      {DeviceStep(3, SETTING_ADDRESS, "none", to), "device 3: address"},
+      {RewriteStep(3, SETTING_ADDRESS, "none", to), "device 3: address"},
+      {RewriteStep(3, SETTING_TLS, "none", "on"), "device 3: tls"},
+      {RunningStep(kSomaxconnKey, "1", "2"), "net.core.somaxconn"},
+      {AtBootStep(kSomaxconnKey, "1", "2"),
+       absl::StrCat(kSomaxconnKey, " at boot")},
+      {StopStep(UFW), "ufw: active"},
+      {OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24")),
+       "ufw: allowed 22-22/tcp from 10.0.0.0/24"},
+      {FormStep("add the final newline", ""), "hccn.conf: form"},
+      {PlanStep(), ""}};
+  for (const auto& [step, goal] : kCases) {
+    EXPECT_EQ(FactKeyText(GoalOf(step)), goal);
+  }
 }
 
 TEST(ConfLinesOfTest, GivesEachPartOfAValueToItsKey) {
-  const auto address = ConfLinesOf(*FindSetting(kAddressSetting)->device, 3,
-                                   "10.0.0.1/255.255.255.0");
+  const auto address =
+      ConfLinesOf(DeviceSettingOf(SETTING_ADDRESS),
+                  ValueOf(SETTING_ADDRESS, "10.0.0.1/255.255.255.0"));
   ASSERT_EQ(address.size(), 2u);
-  EXPECT_EQ(address[0].key, "address_3");
-  EXPECT_EQ(address[0].value, "10.0.0.1");
-  EXPECT_EQ(address[1].key, "netmask_3");
-  EXPECT_EQ(address[1].value, "255.255.255.0");
-  const auto tls = ConfLinesOf(*FindSetting(kTlsSetting)->device, 0, "on");
+  EXPECT_EQ(address[0].key, "address");
+  EXPECT_EQ(address[0].text, "10.0.0.1");
+  EXPECT_EQ(address[1].key, "netmask");
+  EXPECT_EQ(address[1].text, "255.255.255.0");
+  const auto tls = ConfLinesOf(DeviceSettingOf(SETTING_TLS), SwitchValue(true));
   ASSERT_EQ(tls.size(), 1u);
-  EXPECT_EQ(tls[0].key, "tls_enable_0");
-  EXPECT_EQ(tls[0].value, "1");
+  EXPECT_EQ(tls[0].key, "tls_enable");
+  EXPECT_EQ(tls[0].text, "1");
 }
 
-TEST(StoredPartTest, ReadsTheListOfAMapAndLeavesOtherTextsAsTheyAre) {
-  const DeviceSetting& map = *FindSetting(kDscpSetting)->device;
+TEST(StoredTextTest, ReadsTheListOfAMapAndLeavesOtherTextsAsTheyAre) {
+  const DeviceSetting& map = DeviceSettingOf(SETTING_DSCP_TO_TC);
   const struct {
     const char* text;
     const char* part;
@@ -106,8 +107,8 @@ TEST(StoredPartTest, ReadsTheListOfAMapAndLeavesOtherTextsAsTheyAre) {
                 {"33:9,", "33:9,"},
                 {"none", "none"}};
   for (const auto& [text, part] : kCases) {
-    EXPECT_EQ(StoredPart(map, text), part) << text;
-    EXPECT_EQ(StoredPart(*FindSetting(kMtuSetting)->device, text), text);
+    EXPECT_EQ(StoredText(map, text), part) << text;
+    EXPECT_EQ(StoredText(DeviceSettingOf(SETTING_MTU), text), text);
   }
 }
 
@@ -116,32 +117,32 @@ TEST(StepTextTest, SaysEachSettingInOneLine) {
     PlanStep step;
     const char* text;
   } kCases[] = {
-      {DeviceStep(3, kAddressSetting, "none", "10.20.0.17/255.255.255.0"),
+      {DeviceStep(3, SETTING_ADDRESS, "none", "10.20.0.17/255.255.255.0"),
        "device 3: address none -> 10.20.0.17/24"},
-      {DeviceStep(3, kGatewaySetting, "none", "10.0.0.254"),
+      {DeviceStep(3, SETTING_GATEWAY, "none", "10.0.0.254"),
        "device 3: gateway none -> 10.0.0.254"},
-      {DeviceStep(3, kGatewaySetting, "10.0.0.254", "10.0.0.254"),
+      {DeviceStep(3, SETTING_GATEWAY, "10.0.0.254", "10.0.0.254"),
        "device 3: gateway 10.0.0.254 put back"},
-      {DeviceStep(3, kDetectSetting, "0.0.0.0", "10.0.0.254"),
+      {DeviceStep(3, SETTING_DETECT_ADDRESS, "0.0.0.0", "10.0.0.254"),
        "device 3: detect address 0.0.0.0 -> 10.0.0.254"},
-      {DeviceStep(3, kMtuSetting, "1500", "9000"),
+      {DeviceStep(3, SETTING_MTU, "1500", "9000"),
        "device 3: MTU 1500 -> 9000"},
-      {DeviceStep(3, kTlsSetting, "on", "off"), "device 3: TLS on -> off"},
-      {DeviceStep(3, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"),
+      {DeviceStep(3, SETTING_TLS, "on", "off"), "device 3: TLS on -> off"},
+      {DeviceStep(3, SETTING_PFC, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"),
        "device 3: PFC 0,0,0,0,0,0,0,0 -> 0,0,0,0,1,0,0,0"},
-      {DeviceStep(3, kRocePortSetting, "auto", "4791"),
+      {DeviceStep(3, SETTING_ROCE_PORT, "auto", "4791"),
        "device 3: RoCE port auto -> 4791"},
-      {RewriteStep(3, kRocePortSetting, "-1", "4791"),
+      {RewriteStep(3, SETTING_ROCE_PORT, "-1", "4791"),
        "device 3: hccn.conf roce_port -1 -> 4791"},
-      {DeviceStep(3, kDscpSetting, "0:0", "33:1,46:2"),
+      {DeviceStep(3, SETTING_DSCP_TO_TC, "0:0", "33:1,46:2"),
        "device 3: DSCP to TC 0:0 -> 33:1,46:2"},
-      {RewriteStep(3, kDscpSetting, "3:2", "33:1"),
+      {RewriteStep(3, SETTING_DSCP_TO_TC, "3:2", "33:1"),
        "device 3: hccn.conf dscp_tc 3:2 -> 33:1"},
-      {RewriteStep(3, kAddressSetting, "none", "10.0.0.1/255.255.255.0"),
-       "device 3: hccn.conf address none -> 10.0.0.1/255.255.255.0"},
-      {RewriteStep(3, kDetectSetting, "1.2.3.4", "10.0.0.254"),
+      {RewriteStep(3, SETTING_ADDRESS, "none", "10.0.0.1/255.255.255.0"),
+       "device 3: hccn.conf address none -> 10.0.0.1/24"},
+      {RewriteStep(3, SETTING_DETECT_ADDRESS, "1.2.3.4", "10.0.0.254"),
        "device 3: hccn.conf netdetect 1.2.3.4 -> 10.0.0.254"},
-      {RewriteStep(3, kTlsSetting, "2", "off"),
+      {RewriteStep(3, SETTING_TLS, "2", "off"),
        "device 3: hccn.conf tls_enable 2 -> 0"},
       {RunningStep(kReservedPortsKey, "none", "60000-60015"),
        "net.ipv4.ip_local_reserved_ports: empty -> 60000-60015"},
@@ -177,7 +178,7 @@ TEST(BlockedTextTest, NamesDevicesReasonAndFix) {
 HostPlan PlanOf(const PlanStep& step) {
   HostPlan plan;
   plan.set_host("node-01");
-  plan.add_facts()->set_name("x");
+  plan.add_facts();
   *plan.add_steps() = step;
   plan.mutable_steps(0)->set_id(1);
   return plan;
@@ -186,7 +187,7 @@ HostPlan PlanOf(const PlanStep& step) {
 bool IsGood(const PlanStep& step) { return CheckHostPlan(PlanOf(step)).ok(); }
 
 PlanStep GoodAddress() {
-  return DeviceStep(3, kAddressSetting, "none", "10.0.0.1/255.255.255.0");
+  return DeviceStep(3, SETTING_ADDRESS, "none", "10.0.0.1/255.255.255.0");
 }
 
 PlanStep OfKind(PlanStep step, ChangeKind kind) {
@@ -200,16 +201,16 @@ TEST(CheckHostPlanTest, AcceptsAnEmptyPlanAndGoodSteps) {
       GoodAddress(),
       AddressStep(3, "10.9.0.1/255.0.0.0", "10.0.0.1/255.255.255.0",
                   "10.9.0.254"),
-      DeviceStep(0, kGatewaySetting, "none", "10.0.0.254"),
-      DeviceStep(0, kDetectSetting, "0.0.0.0", "10.0.0.254"),
-      DeviceStep(0, kMtuSetting, "1500", "9000"),
-      DeviceStep(0, kTlsSetting, "on", "off"),
-      DeviceStep(0, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"),
-      DeviceStep(0, kRocePortSetting, "code(nslb_dp)", "4791"),
-      DeviceStep(0, kRocePortSetting, "4791", "auto"),
-      DeviceStep(0, kDscpSetting, "33:1,46:2", "0:0"),
-      DeviceStep(0, kDscpSetting, "0:0", "0:3,63:1"),
-      RewriteStep(0, kTlsSetting, "2 ?", "off"),
+      DeviceStep(0, SETTING_GATEWAY, "none", "10.0.0.254"),
+      DeviceStep(0, SETTING_DETECT_ADDRESS, "0.0.0.0", "10.0.0.254"),
+      DeviceStep(0, SETTING_MTU, "1500", "9000"),
+      DeviceStep(0, SETTING_TLS, "on", "off"),
+      DeviceStep(0, SETTING_PFC, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"),
+      DeviceStep(0, SETTING_ROCE_PORT, "code(nslb_dp)", "4791"),
+      DeviceStep(0, SETTING_ROCE_PORT, "4791", "auto"),
+      DeviceStep(0, SETTING_DSCP_TO_TC, "33:1,46:2", "0:0"),
+      DeviceStep(0, SETTING_DSCP_TO_TC, "0:0", "0:3,63:1"),
+      RewriteStep(0, SETTING_TLS, "2 ?", "off"),
       RunningStep(kSomaxconnKey, "128", "65535"),
       AtBootStep(kReservedPortsKey, "none", "60000-60015"),
       StopStep(FIREWALLD),
@@ -235,17 +236,17 @@ TEST(CheckHostPlanTest, RefusesStepsThatNoPlanHas) {
   PlanStep other_target = GoodAddress();
   other_target.mutable_target()->set_kernel_parameter(kSomaxconnKey);
   PlanStep unknown = GoodAddress();
-  unknown.set_setting("colour");
+  unknown.set_setting(static_cast<SettingId>(99));
   PlanStep other_file = form;
   other_file.mutable_target()->set_file("/etc/cron.d/x");
   PlanStep bad_form = form;
-  bad_form.set_to("bad");
+  *bad_form.mutable_to() = TextsValue({"bad"});
   PlanStep start = StopStep(UFW);
-  start.set_to("yes");
+  *start.mutable_to() = YesValue(true);
   PlanStep of_other =
       AddressStep(3, "none", "10.0.0.1/255.255.255.0", "10.0.0.2");
   of_other.mutable_dropped(0)->set_device(4);
-  PlanStep gateway = DeviceStep(3, kGatewaySetting, "none", "10.0.0.254");
+  PlanStep gateway = DeviceStep(3, SETTING_GATEWAY, "none", "10.0.0.254");
   *gateway.add_dropped() =
       AddressStep(3, "none", "10.0.0.1/255.255.255.0", "10.0.0.2").dropped(0);
   std::vector<PlanStep> steps = {
@@ -254,16 +255,16 @@ TEST(CheckHostPlanTest, RefusesStepsThatNoPlanHas) {
       // Only settings that the tool writes into the file may have this kind.
       OfKind(RunningStep(kSomaxconnKey, "128", "65535"), CHANGE_HCCN_CONF),
       OfKind(StopStep(UFW), CHANGE_KIND_UNSPECIFIED),
-      RewriteStep(3, kAddressSetting, "none", "10.0.0.1"),
+      RewriteStep(3, SETTING_ADDRESS, "none", "10.0.0.1"),
       RunningStep("kernel.core_pattern", "", "|/tmp/x"),
       AtBootStep("kernel.core_pattern", "", "|/tmp/x"),
       RunningStep(kSomaxconnKey, "", "65535\n1"),
       AtBootStep(kSomaxconnKey, "", "65535\n1"),
-      DeviceStep(3, kAddressSetting, "none", "10.0.0.1"),
-      DeviceStep(3, kAddressSetting, "none", "10.0.0.1/0.0.0.0"),
-      DeviceStep(64, kTlsSetting, "on", "off"),
-      DeviceStep(3, kTlsSetting, "on", "1"),
-      DeviceStep(3, kGatewaySetting, "\x1b[2J", "10.0.0.1")};
+      DeviceStep(3, SETTING_ADDRESS, "none", "10.0.0.1"),
+      DeviceStep(3, SETTING_ADDRESS, "none", "10.0.0.1/0.0.0.0"),
+      DeviceStep(64, SETTING_TLS, "on", "off"),
+      DeviceStep(3, SETTING_TLS, "on", "1"),
+      DeviceStep(3, SETTING_GATEWAY, "\x1b[2J", "10.0.0.1")};
   // No routes of the device.
   for (const char* const key : {"address", "IPv6gateway", ""}) {
     PlanStep& step = steps.emplace_back(GoodAddress());
@@ -272,16 +273,16 @@ TEST(CheckHostPlanTest, RefusesStepsThatNoPlanHas) {
   }
   for (const std::string address :
        {"", "0.0.0.0", "-s", "10.0.0.1; reboot", "none", "10.0.0.1\n"}) {
-    steps.push_back(DeviceStep(3, kGatewaySetting, "none", address));
-    steps.push_back(DeviceStep(3, kDetectSetting, "none", address));
+    steps.push_back(DeviceStep(3, SETTING_GATEWAY, "none", address));
+    steps.push_back(DeviceStep(3, SETTING_DETECT_ADDRESS, "none", address));
     steps.push_back(
-        DeviceStep(3, kAddressSetting, "none", address + "/255.255.255.0"));
+        DeviceStep(3, SETTING_ADDRESS, "none", address + "/255.255.255.0"));
   }
-  const std::pair<const char*, std::vector<const char*>> kValues[] = {
-      {kMtuSetting, {"", "1279", "9703", "01500", "1500 -x"}},
-      {kRocePortSetting, {"", "none", "4096", "65536", "04791", "-1"}},
-      {kPfcSetting, {"", "0,0,0,0,1,0,0", "0,0,0,0,2,0,0,0", "-s"}},
-      {kDscpSetting,
+  const std::pair<SettingId, std::vector<const char*>> kValues[] = {
+      {SETTING_MTU, {"", "1279", "9703", "01500", "1500 -x"}},
+      {SETTING_ROCE_PORT, {"", "none", "4096", "65536", "04791", "-1"}},
+      {SETTING_PFC, {"", "0,0,0,0,1,0,0", "0,0,0,0,2,0,0,0", "-s"}},
+      {SETTING_DSCP_TO_TC,
        {"", "none", "33:0", "46:2,33:1", "33:4", "64:1", "33:1,", "33:1 -x",
         "33:1,33:1"}}};
   for (const auto& [setting, values] : kValues) {
@@ -339,7 +340,7 @@ TEST(CheckHostPlanTest, RefusesMoreStepsThanAReportCanName) {
 HostPlan NamespacePlan() {
   HostPlan plan = PlanOf(RunningStep("net.core.somaxconn", "128", "65535"));
   plan.mutable_network_namespace()->set_container("train-1");
-  plan.add_facts()->set_name(kNetworkNamespaceFact);
+  *plan.add_facts()->mutable_key() = NamespaceFact();
   return plan;
 }
 
@@ -348,7 +349,7 @@ TEST(CheckHostPlanInNamespaceTest, TakesRunningParametersOnly) {
       << CheckHostPlan(NamespacePlan());
   HostPlan address = PlanOf(GoodAddress());
   address.mutable_network_namespace()->set_container("train-1");
-  address.add_facts()->set_name(kNetworkNamespaceFact);
+  *address.add_facts()->mutable_key() = NamespaceFact();
   EXPECT_EQ(CheckHostPlan(address),
             InvalidWords("msg-plan-namespace-step", 1,
                          StepWords(address.steps(0)), "container:train-1"));
@@ -370,7 +371,7 @@ TEST(CheckHostPlanInNamespaceTest, WantsTheNamespaceAmongTheFacts) {
   HostPlan plan = NamespacePlan();
   plan.mutable_facts()->RemoveLast();
   EXPECT_EQ(CheckHostPlan(plan),
-            InvalidWords("msg-plan-namespace-fact", kNetworkNamespaceFact));
+            InvalidWords("msg-plan-namespace-fact", "network namespace"));
 }
 
 }  // namespace

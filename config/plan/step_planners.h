@@ -3,13 +3,25 @@
 #ifndef CONFIG_PLAN_STEP_PLANNERS_H_
 #define CONFIG_PLAN_STEP_PLANNERS_H_
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "config/plan/settings.h"
-#include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
+#include "config/values/port_set.h"
+#include "proto/spec.pb.h"
 
 namespace clusterd {
 
 struct PlanSelection;
+
+// Adds what else the step does, for people.
+inline void AddConsequence(const FindingValue& consequence, PlanStep* step) {
+  *step->mutable_consequences_said()->add_values() = consequence;
+}
 
 // Collects the plan of one host while the planners read its facts: numbers
 // steps, and records the facts they rest on and what is blocked.
@@ -28,12 +40,11 @@ class HostPlanBuilder {
     return conf_.count(full_key) > 0;
   }
 
-  // Appends a step of the setting's kind; the caller sets its target.
-  // `rests_on` are names of named_facts.h; all are known, or the caller should
-  // have blocked the step. Valid until the next call. REQUIRES: the setting
-  // exists.
-  PlanStep* AddStep(absl::string_view setting, std::string from, std::string to,
-                    std::vector<std::string> rests_on);
+  // Appends a step that sets the goal's setting on its target, of the setting's
+  // kind. All of `rests_on` are known, or the caller should have blocked the
+  // step. Valid until the next call. REQUIRES: the setting exists.
+  PlanStep* AddStep(const FactKey& goal, const SettingValue& from,
+                    const SettingValue& to, std::vector<FactKey> rests_on);
 
   // Records a request of the spec that cannot be planned, and how to fix it.
   void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
@@ -55,13 +66,13 @@ class HostPlanBuilder {
   // into which file there. If the repair of /etc/hccn.conf is among them, so is
   // every step in which the tool would write that file. Other hosts keep their
   // steps, and refuse them themselves. REQUIRES: called once,
-  // last; each step has a setting and its target.
+  // last.
   HostPlan Finish();
 
  private:
   struct Planned {
     PlanStep step;  // Without a number.
-    std::vector<std::string> rests_on;
+    std::vector<FactKey> rests_on;
   };
 
   void BlockWhatIsNotAllowed();
@@ -155,8 +166,10 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 // No step starts it, not with `enforce` either: the plan notes it for a person.
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 
-// Changes that a spec asks of a host's devices, with parsed addresses, in an
-// order in which these can be set. device_steps.cc makes steps of them.
+// The ports that HCCL will have on the host, if the spec has an HCCL range.
+// InvalidArgument: the range ends above the last port.
+absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
+                                  const HostFacts& host);
 
 // Why something cannot be planned; nullopt if no reason is known.
 using Obstruction = std::optional<FindingValue>;
@@ -168,30 +181,12 @@ struct DeviceChange {
   std::optional<Ipv4Interface> live = {};    // nullopt: none is set.
   std::optional<Ipv4Interface> wanted = {};  // nullopt: the spec names none.
 
+  uint32_t id() const { return spec->id(); }
   bool sets_address() const { return wanted && live != wanted; }
 };
 
 // Why no port could have this address, also because of the product.
 Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address);
-
-// Why hccn_tool cannot be used for changes on this host.
-Obstruction WhyNoSetCommands(const HostFacts& facts);
-
-// Why no command can correct hccn.conf's value of a map.
-Obstruction WhyNoMap(const DeviceSetting& setting, uint32_t device,
-                     const HostPlanBuilder& plan);
-
-// A line that hccn_tool deletes together with its device's live value.
-struct TakenGateway {
-  const HccnConf::Entry* entry = nullptr;  // nullptr: none.
-  std::string value = {};                  // As a repair of the file leaves it.
-};
-
-// The gateway that another device loses when this one's is set: of the devices
-// that share one, the stored line of the lowest id (recorded runs
-// x-A1-gateway). REQUIRES: facts.hccn_conf() has a value.
-TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
-                     uint32_t device);
 
 // One change for each device whose live address is known and whose wanted one
 // could be set; the others are blocked. Wrong addresses are ordered so that
@@ -201,6 +196,11 @@ TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
 std::vector<DeviceChange> OrderedChanges(const ClusterSpec& spec,
                                          const ServerSpec& server,
                                          HostPlanBuilder* plan);
+
+// Lists in the step what the tool drops with the device's old subnet.
+// `may_set`: a step may set its gateway. REQUIRES: the change names an address.
+void AddDropped(const DeviceChange& change, bool may_set,
+                const HostPlanBuilder& plan, PlanStep* step);
 
 }  // namespace clusterd
 

@@ -26,18 +26,25 @@ namespace util = google::protobuf::util;
 
 constexpr absl::string_view kTypes = "type.googleapis.com/";
 
+template <typename Type>
+std::string Url() {
+  return absl::StrCat(kTypes, Type::descriptor()->full_name());
+}
+
 // Line ends inside an object that is indented by four: in a report, a finding.
 const LazyRE2 kInFinding = {R"(\n(?:     +|    ([\]}])))"};
 const LazyRE2 kInMessage = {R"(\n(?: +|([\]}])))"};
 
-// The types of our messages. The one at `url` lacks the fields `without`. The
-// fields of a value count as those of a oneof, so that only those that are set
-// are printed.
+// The types of our messages. The one at `url` lacks the fields `without`, and a
+// finding what is for screens. The fields of a value count as those of a oneof,
+// so that only those that are set are printed.
 struct Types final : util::TypeResolver {
   util::Status ResolveMessageType(const std::string& of,
                                   google::protobuf::Type* type) override {
     const auto is_without = [&](const google::protobuf::Field& field) {
-      return of == url && absl::c_linear_search(without, field.name());
+      return (of == url && absl::c_linear_search(without, field.name())) ||
+             (of == finding_url &&
+              absl::c_linear_search(kFindingOnScreens, field.name()));
     };
     const util::Status status = all->ResolveMessageType(of, type);
     DropIf(type->mutable_fields(), is_without);
@@ -53,8 +60,8 @@ struct Types final : util::TypeResolver {
 
   util::TypeResolver* all = nullptr;
   std::string url;
-  const std::string value_url =
-      absl::StrCat(kTypes, FindingValue::descriptor()->full_name());
+  const std::string value_url = Url<FindingValue>();
+  const std::string finding_url = Url<Finding>();
   absl::Span<const absl::string_view> without;
 };
 

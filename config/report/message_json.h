@@ -12,10 +12,15 @@
 
 namespace clusterd {
 
-// Ends with one newline. Parses back to an equal message. Characters that a
-// terminal would obey are \u escapes. Without defaults it takes a fifth of the
-// time, and no tree of the whole in memory. `without`: leaves out those fields
-// of the message, but not those of messages in it.
+// Fields of a finding that are for screens: not in JSON.
+inline constexpr absl::string_view kFindingOnScreens[] = {"fix_words",
+                                                          "short_fix"};
+
+// Ends with one newline. Parses back to an equal message, but for those fields
+// of findings. Characters that a terminal would obey are \u escapes. Without
+// defaults it takes a fifth of the time, and no tree of the whole in memory.
+// `without`: leaves out those fields of the message, but not those of messages
+// in it.
 std::string MessageJson(const google::protobuf::Message& message,
                         bool with_defaults = true,
                         absl::Span<const absl::string_view> without = {});

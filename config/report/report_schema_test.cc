@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/report/message_json.h"
@@ -87,6 +88,10 @@ void AddSchemas(const Descriptor& type, Fields& defs) {
     EXPECT_FALSE(field.is_map() || field.real_containing_oneof() != nullptr)
         << field.full_name() << " has no schema yet; add it here";
     const bool is_message = field.message_type() != nullptr;
+    if (&type == Finding::descriptor() &&
+        absl::c_linear_search(kFindingOnScreens, field.name())) {
+      continue;
+    }
     const std::string name = absl::StrCat("\"", field.name(), "\"");
     const std::string element = ElementSchema(field);
     properties.push_back(absl::StrCat(

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "config/change/host_state.h"
 #include "config/report/finding_overview.h"
 #include "config/values/version.h"
 #include "config/words/state_word.h"
@@ -61,16 +61,12 @@ FindingValue CountsWords(const Counts& counts) {
 }
 
 Standing StandingOf(const ApplyReport& report) {
-  constexpr ApplyResult::Outcome kClean[] = {
-      ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO, ApplyResult::UNDONE,
-      ApplyResult::REFUSED, ApplyResult::NOT_STARTED};
   if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return {};
   bool taken_back = false, stays = false;
   for (const ApplyResult& host : report.hosts()) {
-    const ApplyResult::Outcome outcome = host.outcome();
-    taken_back |= outcome == ApplyResult::ROLLED_BACK ||
-                  outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
-    stays |= !absl::c_linear_search(kClean, outcome);
+    taken_back |= EventOf(/*rollback=*/false, host) == HostEvent::kTakenBack;
+    stays |=
+        MayHold(host.outcome()) || OutcomeWordsName(host.outcome()) == nullptr;
   }
   if (taken_back) {
     return stays ? Standing::kPartlyRolledBack : Standing::kRolledBack;

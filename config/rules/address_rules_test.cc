@@ -49,8 +49,7 @@ TEST(CheckDeviceIpSetTest, CountsTheValuesThatThePlanHas) {
   cluster.MakeNew(0);
   EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
             "FAIL server0:0-7 never-configured values=24\n");
-  SetMissing(Missing::ABSENT, "no such file",
-             cluster.facts[0].mutable_hccn_conf());
+  cluster.Set(0, "hccn_conf {missing {reason: ABSENT detail: 'no such file'}}");
   const RuleResult result = cluster.Check("device-ip-set");
   EXPECT_EQ(Lines(result),
             "FAIL server0:0-7 never-configured-without-file values=24\n");
@@ -269,8 +268,7 @@ TEST(CheckGatewayTest, WarnsWhenThePlannedOneIsNotSet) {
 // cluster.yaml names no gateway, and no device has one.
 TestCluster WithoutGateways(const char* product) {
   TestCluster cluster(product, "", 2);
-  cluster.ForEachDevice(
-      [](DeviceFacts& device) { device.mutable_gateway()->set_value(""); });
+  cluster.SetDevices("gateway {value: ''}");
   for (ServerSpec& server : *cluster.spec.mutable_servers()) {
     for (DeviceSpec& device : *server.mutable_devices()) device.clear_gateway();
   }
@@ -390,8 +388,7 @@ TEST(CheckGatewayTest, TheOneOfAFourMayReadTheSameOnEachDevice) {
   TestCluster cluster = OneGatewayPerFour("smp");
   // A detect address is reached through the gateway of the four.
   cluster.device(0, 3).mutable_detect_address()->set_value("10.0.0.1");
-  cluster.spec.mutable_servers(0)->mutable_devices(3)->set_detect_address(
-      "10.0.0.1");
+  cluster.Plan(0, 3, "detect_address: '10.0.0.1'");
   EXPECT_EQ(cluster.Check("detect-address").state(), PASS);
   cluster.device(0, 3).mutable_gateway()->set_value("192.168.100.254");
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);

@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/rules/error_codes.h"
 #include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
@@ -204,8 +203,9 @@ TEST(SelectStepsTest, TakesKindsAndRulesThatStepsFix) {
                                    "hccn-conf"));
   EXPECT_THAT(selection->kinds,
               testing::ElementsAre(CHANGE_FIREWALL, CHANGE_HCCN_CONF));
-  EXPECT_THAT(selection->settings,
-              testing::ElementsAre("gateway", "net.core.somaxconn"));
+  EXPECT_THAT(selection->settings, testing::ElementsAre(SETTING_GATEWAY));
+  EXPECT_THAT(selection->kernel_parameters,
+              testing::ElementsAre("net.core.somaxconn"));
   EXPECT_TRUE(SelectSteps({})->words.empty());
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/numeric/bits.h"
 #include "absl/strings/match.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
@@ -293,8 +294,7 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
   if (servers == 0) return report.SkipFor("no-servers");
   report.JudgedCluster(Counted(servers, "server"));
   if ((servers & (servers - 1)) == 0) return;
-  uint32_t below = 1;
-  while (below * 2 <= servers) below *= 2;
+  const uint32_t below = absl::bit_floor(servers);
   report.Add(
       report.Named("no-power", Counted(servers, "server"), below, below * 2));
 }

@@ -10,24 +10,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A cluster of which only the number of servers matters.
-TestCluster Sized(const char* product, int servers) {
-  TestCluster cluster(product, "", 1);
-  for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
-  return cluster;
-}
-
 TEST(CheckClusterSizeTest, FailsAboveTheProductsBound) {
-  EXPECT_EQ(Sized("atlas-training", 512).Check("cluster-size").state(), PASS);
-  EXPECT_EQ(Sized("atlas-a2", 1152).Check("cluster-size").state(), PASS);
-  EXPECT_EQ(Sized("atlas-a3", 1153).Check("cluster-size").state(), FAIL);
-  EXPECT_EQ(Lines(Sized("atlas-training", 513).Check("cluster-size")),
+  EXPECT_EQ(SizedCluster("atlas-training", 512).StateOf("cluster-size"), PASS);
+  EXPECT_EQ(SizedCluster("atlas-a2", 1152).Check("cluster-size").state(), PASS);
+  EXPECT_EQ(SizedCluster("atlas-a3", 1153).Check("cluster-size").state(), FAIL);
+  EXPECT_EQ(Lines(SizedCluster("atlas-training", 513).Check("cluster-size")),
             "FAIL cluster too-many servers=513 servers, most=512, "
             "product=Atlas training series (SMP), parts=2\n");
 }
 
 TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
-  TestCluster cluster = Sized("atlas-a3", 1153);
+  TestCluster cluster = SizedCluster("atlas-a3", 1153);
   cluster.spec.set_one_job(false);
   for (const char* rule : {"cluster-size", "cluster-size-power"}) {
     const RuleResult result = cluster.Check(rule);
@@ -38,7 +31,7 @@ TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
 }
 
 TEST(CheckClusterSizeTest, IsSkippedWithoutABoundOrServers) {
-  const RuleResult result = Sized("atlas-300t", 3).Check("cluster-size");
+  const RuleResult result = SizedCluster("atlas-300t", 3).Check("cluster-size");
   EXPECT_EQ(result.state(), SKIPPED);
   EXPECT_EQ(result.skip_words().words(), "no-bound-known");
   TestCluster none;
@@ -49,11 +42,11 @@ TEST(CheckClusterSizeTest, IsSkippedWithoutABoundOrServers) {
 
 TEST(CheckClusterSizePowerTest, WarnsUnlessItIsAPowerOfTwo) {
   for (const int servers : {1, 2, 64, 1024}) {
-    EXPECT_EQ(Sized("atlas-a2", servers).Check("cluster-size-power").state(),
+    EXPECT_EQ(SizedCluster("atlas-a2", servers).StateOf("cluster-size-power"),
               PASS);
   }
   EXPECT_EQ(
-      Lines(Sized("atlas-a2", 1152).Check("cluster-size-power")),
+      Lines(SizedCluster("atlas-a2", 1152).Check("cluster-size-power")),
       "WARN cluster no-power servers=1152 servers, below=1024, above=2048\n");
 }
 
@@ -199,8 +192,7 @@ TEST(CheckLldpRailTest, OnePortOnALeafAmongNpusIsNamed) {
   EXPECT_THAT(cluster.Check("lldp-rail").summary(),
               HasSubstr(Say("cabled-to-npus", Counted(31, "device"))));
   // The port is planned like that.
-  cluster.spec.mutable_servers(1)->mutable_devices(3)->set_switch_name(
-      "leaf-0-3");
+  cluster.Plan(1, 3, "switch_name: 'leaf-0-3'");
   EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
 }
 
@@ -211,8 +203,7 @@ TEST(CheckLldpRailTest, FailsAgainstAPlan) {
       device.set_switch_name(absl::StrCat("LEAF-0-", device.id()));
     }
   }
-  cluster.spec.mutable_servers(0)->mutable_devices(0)->set_switch_name(
-      "chassis of leaf-0-0");
+  cluster.Plan(0, 0, "switch_name: 'chassis of leaf-0-0'");
   EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
   Exchange(0, 2, 3, &cluster);
   Reach("leaf-9", &Neighbour(cluster, 1, 5));

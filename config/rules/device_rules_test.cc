@@ -350,15 +350,13 @@ TEST(CheckDeviceCountTest, LeavesOtherRulesUnknownOnAHostWithoutDevices) {
   const RuleResult link = cluster.Check("link");
   EXPECT_EQ(link.state(), UNKNOWN);
   EXPECT_EQ(link.findings(0).caused_by(), "device-count");
-  SetMissing(Missing::NOT_PERMITTED, "/dev",
-             cluster.facts[0].mutable_device_ids());
+  cluster.Set(0, "device_ids {missing {reason: NOT_PERMITTED detail: '/dev'}}");
   EXPECT_EQ(cluster.Check("device-count").state(), UNKNOWN);
 }
 
 TEST(CheckLinkTest, FailsForTheDevicesThatAreDown) {
   TestCluster cluster;
-  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.Set(0, 3, "link {value: DOWN}").Set(1, 3, "link {value: DOWN}");
   const RuleResult result = cluster.Check("link");
   EXPECT_EQ(Lines(result), "FAIL server0:3 server1:3 down\n");
   EXPECT_THAT(result.why(), HasSubstr("EI0009"));

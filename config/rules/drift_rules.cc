@@ -8,9 +8,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "config/plan/named_facts.h"
+#include "config/plan/settings.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/words/number_text.h"
@@ -78,8 +77,10 @@ using Group = std::vector<const AppliedDrift*>;
 
 // True if both are one finding: ports of one firewall and apply.
 bool AreOneGroup(const AppliedDrift& a, const AppliedDrift& b) {
-  return a.has_opened() && b.has_opened() && a.apply_id() == b.apply_id() &&
-         a.opened().program() == b.opened().program();
+  const SettingTarget& of_a = a.target().target();
+  const SettingTarget& of_b = b.target().target();
+  return of_a.has_rule() && of_b.has_rule() && a.apply_id() == b.apply_id() &&
+         of_a.rule().program() == of_b.rule().program();
 }
 
 std::vector<Group> Grouped(
@@ -96,39 +97,41 @@ std::vector<Group> Grouped(
 
 // "22/tcp from 10.0.0.1/32".
 std::string PortsText(const AllowedPort& port) {
-  const bool is_one = port.first_port() == port.last_port();
-  return PrintableText(absl::StrCat(
-      port.first_port(), is_one ? "" : absl::StrCat("-", port.last_port()), "/",
-      port.protocol(), " from ", port.source()));
+  return PrintableText(
+      absl::StrCat(RangeText(port.first_port(), port.last_port()), "/",
+                   port.protocol(), " from ", port.source()));
 }
 
 // The ports that were opened; for any other target, the value that was set.
 FindingValue AppliedWords(const Group& group) {
   const AppliedDrift& first = *group.front();
-  if (first.has_opened()) {
+  const SettingTarget& target = first.target().target();
+  if (target.has_rule()) {
     std::vector<std::string> ports;
     for (const AppliedDrift* drift : group) {
-      ports.push_back(PortsText(drift->opened().port()));
+      ports.push_back(PortsText(drift->target().target().rule().port()));
     }
-    return Worded("ports-let-in", FirewallName(first.opened().program()),
+    return Worded("ports-let-in", FirewallName(target.rule().program()),
                   Listed(ports, kMaxRulesShown));
   }
-  if (first.to().empty()) return Worded("what-was-set");
-  return ToFindingValue(PrintableText(first.to()));
+  if (IsUnknown(first.to())) return Worded("what-was-set");
+  return ToFindingValue(PrintableText(SettingText(first.to())));
 }
 
 FindingValue WhyWords(const AppliedDrift& drift) {
-  if (drift.fact().empty()) {
+  if (!drift.has_fact()) {
     return ToFindingValue(PrintableText(drift.why(), kMaxWhyBytes));
   }
   // The subject names the device, and without it devices fold.
-  absl::string_view fact = drift.fact();
-  if (drift.devices_size() == 1) {
-    absl::ConsumePrefix(&fact, absl::StrCat("device ", drift.devices(0), ": "));
-  }
-  return DriftWords(PrintableText(fact, kMaxWhyBytes),
-                    PrintableText(drift.now(), kMaxWhyBytes),
-                    PrintableText(drift.was(), kMaxWhyBytes));
+  const bool is_of_subject = drift.devices_size() == 1 &&
+                             drift.fact().has_setting() &&
+                             drift.fact().target().has_device();
+  return DriftWords(
+      PrintableText(is_of_subject ? SettingName(drift.fact().setting())
+                                  : FactKeyText(drift.fact()),
+                    kMaxWhyBytes),
+      PrintableText(SettingText(drift.now()), kMaxWhyBytes),
+      PrintableText(SettingText(drift.was()), kMaxWhyBytes));
 }
 
 // A shared reason, such as a stopped firewall, stands there once.

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/setting.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/config/judge_testing.h"
@@ -26,7 +27,7 @@ AppliedDrift Drift(const std::string& change, const std::string& why,
   drift.set_change(change);
   drift.set_why(why);
   drift.set_applied_at_ms(kApplied);
-  drift.set_to(to);
+  *drift.mutable_to() = TextsValue({to});
   return drift;
 }
 
@@ -39,9 +40,9 @@ AppliedDrift GatewayDrift(uint32_t device) {
   AppliedDrift drift =
       Drift("device 3: gateway none -> 10.0.0.254", "", "10.0.0.254");
   drift.add_devices(device);
-  drift.set_fact(absl::StrCat("device ", device, ": gateway"));
-  drift.set_now("none");
-  drift.set_was("10.0.0.254");
+  *drift.mutable_fact() = DeviceFact(device, SETTING_GATEWAY);
+  *drift.mutable_now() = NoneValue();
+  drift.mutable_was()->set_address("10.0.0.254");
   return drift;
 }
 
@@ -68,7 +69,8 @@ std::vector<AppliedDrift> FirewallDrift(const std::vector<uint32_t>& last) {
   for (const uint32_t port : last) {
     drifts.push_back(Drift("firewalld: let in",
                            "firewalld: active is no, applied was yes", "yes"));
-    FirewallRule& rule = *drifts.back().mutable_opened();
+    FirewallRule& rule =
+        *drifts.back().mutable_target()->mutable_target()->mutable_rule();
     MergeText("program: FIREWALLD port {first_port: 22 protocol: 'tcp'}",
               &rule);
     rule.mutable_port()->set_last_port(port);
@@ -108,8 +110,10 @@ TEST(CheckDriftTest, SaysOfEachRuleOfAFirewallWhyItIsGone) {
 
 TEST(CheckDriftTest, TellsFirewallsAndAppliesApart) {
   std::vector<AppliedDrift> drifts = FirewallDrift({22, 22, 22});
-  drifts[1].mutable_opened()->set_program(UFW);
-  drifts[2].mutable_opened()->set_program(UFW);
+  for (const int i : {1, 2}) {
+    drifts[i].mutable_target()->mutable_target()->mutable_rule()->set_program(
+        UFW);
+  }
   drifts[2].set_apply_id("fedcba9876543210");
   EXPECT_EQ(Check(drifts).findings_size(), 3);
   // Two settings of one apply are two findings.
@@ -154,7 +158,7 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
   TestCluster cluster;
   AppliedDrift unknown = GatewayDrift(3);
-  unknown.set_now("unknown");
+  unknown.clear_now();
   *DriftsOf(&cluster, 1)->add_unknown() = unknown;
   EXPECT_THAT(cluster.Check("drift"),
               Finds("UNKNOWN server1:3 unreadable why=gateway is unknown, "

@@ -10,7 +10,6 @@
 #include "config/hccl/job_ports.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/plan/settings.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
@@ -213,7 +214,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
 
 // A setting of a device that one line of the file restores at boot.
 struct StoredSetting {
-  const char* name;  // See DeviceSettings().
+  SettingId id;
   const HccnConf::Entry* DeviceView::*stored;
   // The default value of a device.
   absl::string_view unset;
@@ -227,9 +228,9 @@ constexpr std::pair<absl::string_view, absl::string_view> kPortModes[] = {
 
 // True if the line restores the value at boot; "01" is 1 to the tool.
 bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
-                const std::string& live) {
-  const std::string wanted = ConfLinesOf(setting, 0, live)[0].value;
-  const std::string stored = StoredPart(setting, in_file);
+                const SettingValue& live) {
+  const std::string wanted = ConfLinesOf(setting, live)[0].text;
+  const std::string stored = StoredText(setting, in_file);
   int64_t a = 0, b = 0;
   return stored == wanted || (absl::SimpleAtoi(stored, &a) &&
                               absl::SimpleAtoi(wanted, &b) && a == b);
@@ -237,14 +238,9 @@ bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
 
 // The arguments after `hccn_tool -i N` that set it; empty: no single command.
 std::string SettingCommand(const DeviceSetting& setting,
-                           const std::string& value) {
-  if (setting.is_map || !setting.is_legal(value)) return "";
-  const std::string start = absl::StrCat(setting.tool_option, " -s ");
-  if (setting.word_alone != nullptr && value == setting.word_alone) {
-    return start + value;
-  }
-  return absl::StrCat(start, setting.tool_words, " ",
-                      ConfLinesOf(setting, 0, value)[0].value);
+                           const SettingValue& value) {
+  if (setting.is_map() || !setting.is_legal(value)) return "";
+  return absl::StrJoin(SetArguments(setting, value), " ");
 }
 
 // The line of the file, or that the key is missing.
@@ -263,12 +259,13 @@ FindingValue LineWords(absl::string_view key, const HccnConf::Entry* entry,
 std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
                                                    const StoredSetting& kind,
                                                    const DeviceSetting& setting,
-                                                   const std::string& live) {
+                                                   const SettingValue& live) {
   const HccnConf::Entry* entry = device.*kind.stored;
   const HccnConf::Entry* mode = device.conf_port_mode;
   if (kind.stored == &DeviceView::conf_roce_port && mode != nullptr) {
     return {mode, absl::c_any_of(kPortModes, [&](const auto& each) {
-              return each.first == live && each.second == mode->value();
+              return each.first == SettingText(live) &&
+                     each.second == mode->value();
             })};
   }
   return {entry, entry != nullptr && BringsBack(setting, entry->value(), live)};
@@ -281,10 +278,10 @@ std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
 // | V          | none         | warn, unless V is the default               |
 void JudgeSetting(const ClusterView& view, const DeviceView& device,
                   const StoredSetting& kind, RuleReport& report) {
-  const DeviceSetting& setting = *FindSetting(kind.name)->device;
+  const DeviceSetting& setting = DeviceSettingOf(kind.id);
   if (!KnowsFile(device, report)) return;
-  const FactReading live = setting.live(*device.facts);
-  if (live.value == kUnknownFact) {
+  const SettingValue live = setting.Live(*device.facts);
+  if (IsUnknown(live)) {
     return report.AddSkipped(device, Worded("setting-not-known", setting.words),
                              kind.elsewhere);
   }
@@ -292,18 +289,19 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
       NpuToolFacts::ASCEND_950) {
     return report.Add(device, "recovery-unpublished");
   }
-  const auto [entry, is_so] = FindStored(device, kind, setting, live.value);
-  if (is_so || (entry == nullptr && live.value == kind.unset)) {
+  const auto [entry, is_so] = FindStored(device, kind, setting, live);
+  if (is_so || (entry == nullptr && SettingText(live) == kind.unset)) {
     return report.Judged(device);
   }
-  const auto wanted = setting.wanted(view.spec(), DeviceSpec());
-  const std::string to = wanted.value_or(live.value);
-  NamedFinding text = report.Named("not-stored", setting.words,
-                                   LineWords(setting.conf_keys, entry, device),
-                                   PrintableText(live.value), PrintableText(to),
-                                   SettingCommand(setting, to), "");
+  const SettingValue to =
+      setting.Wanted(view.spec(), DeviceSpec()).value_or(live);
+  NamedFinding text = report.Named(
+      "not-stored", setting.words,
+      LineWords(setting.conf_keys[0], entry, device),
+      PrintableText(SettingText(live)), PrintableText(SettingText(to)),
+      SettingCommand(setting, to), "");
   if (entry != nullptr &&
-      BringsBack(setting, RepairedValue(*device.host, *entry), live.value)) {
+      BringsBack(setting, RepairedValue(*device.host, *entry), live)) {
     text.caused_by = "hccn-conf";
   }
   report.Judged(device);
@@ -440,26 +438,26 @@ void CheckDetectAddressPersistent(const ClusterView&, RuleReport& report) {
 
 // A setting of a device, against the line that the next boot takes.
 void CheckMtuPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored({kMtuSetting, &DeviceView::conf_mtu, "1500", "mtu-uniform"}, view,
+  CheckStored({SETTING_MTU, &DeviceView::conf_mtu, "1500", "mtu-uniform"}, view,
               report);
 }
 void CheckTlsPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored({kTlsSetting, &DeviceView::conf_tls, "off", "tls-uniform"}, view,
+  CheckStored({SETTING_TLS, &DeviceView::conf_tls, "off", "tls-uniform"}, view,
               report);
 }
 void CheckPfcPersistent(const ClusterView& view, RuleReport& report) {
   CheckStored(
-      {kPfcSetting, &DeviceView::conf_pfc, "0,0,0,0,0,0,0,0", "lossless"}, view,
+      {SETTING_PFC, &DeviceView::conf_pfc, "0,0,0,0,0,0,0,0", "lossless"}, view,
       report);
 }
 void CheckRocePortPersistent(const ClusterView& view, RuleReport& report) {
   CheckStored(
-      {kRocePortSetting, &DeviceView::conf_roce_port, "auto", "lossless"}, view,
-      report);
+      {SETTING_ROCE_PORT, &DeviceView::conf_roce_port, "auto", "lossless"},
+      view, report);
 }
 void CheckDscpPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored({kDscpSetting, &DeviceView::conf_dscp, "0:0", "lossless"}, view,
-              report);
+  CheckStored({SETTING_DSCP_TO_TC, &DeviceView::conf_dscp, "0:0", "lossless"},
+              view, report);
 }
 
 }  // namespace clusterd

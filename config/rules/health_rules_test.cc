@@ -191,8 +191,7 @@ TEST(CheckDeviceHealthTest, IsUnknownWhereTheToolDidNotAnswer) {
 
 TEST(CheckDeviceHealthTest, NotesChipsThatDoNotTellMemoryErrors) {
   TestCluster cluster;
-  SetMissing(Missing::NOT_SUPPORTED, "",
-             cluster.device(0, 3).mutable_memory_errors());
+  cluster.Set(0, 3, "memory_errors {missing {reason: NOT_SUPPORTED}}");
   const RuleResult result = cluster.Check("device-health");
   EXPECT_EQ(result.state(), PASS);
   EXPECT_EQ(result.summary(), "16 devices on 2 hosts; " +

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/values/network_namespace.h"
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"
@@ -17,16 +18,11 @@
 namespace clusterd {
 namespace {
 
-constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kPortRange[] = "net.ipv4.ip_local_port_range";
-constexpr char kSomaxconn[] = "net.core.somaxconn";
-constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
 // Both backlogs have at least this value before they are set:
 // tcp_max_syn_backlog grows with the memory from there (Linux tcp_init).
 constexpr uint64_t kLeastStandard = 128;
-// The file that an apply writes too.
 constexpr char kOwnFolder[] = "/etc/sysctl.d/";
-constexpr char kOwnFile[] = "90-clusterd.conf";
 
 // True if the values are of a requested namespace.
 bool IsOfNamespace(const HostView& host) {
@@ -40,8 +36,8 @@ bool IsReadOnly(const HostView& host) {
 
 // The release since which each namespace has a value of its own.
 FindingValue KeptSince(absl::string_view key) {
-  if (key == kReservedPorts) return Worded("kept-since", "3.16");
-  if (key == kSynBacklog) return Worded("kept-since-about", "4.10");
+  if (key == kReservedPortsKey) return Worded("kept-since", "3.16");
+  if (key == kSynBacklogKey) return Worded("kept-since-about", "4.10");
   return {};
 }
 
@@ -201,15 +197,15 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
   // Files outside /etc belong to packages or vanish at boot.
   absl::string_view file;
   if (winner != nullptr) file = winner->file();
-  const absl::string_view name = file.substr(file.rfind('/') + 1);
-  if (name <= kOwnFile) {
-    return absl::StrCat("echo '", line, "' >> ", kOwnFolder, kOwnFile);
+  const std::string under_etc =
+      absl::StrCat(kOwnFolder, file.substr(file.rfind('/') + 1));
+  if (under_etc <= kSysctlFile) {
+    return absl::StrCat("echo '", line, "' >> ", kSysctlFile);
   }
   // It sorts after our file and would override it; one of its name under /etc
   // replaces it (sysctl.d(5)).
-  return absl::StrCat(
-      "cp ", ShellQuoted(file), " ", kOwnFolder, " && ",
-      EditLine(key, line, winner->line(), absl::StrCat(kOwnFolder, name)));
+  return absl::StrCat("cp ", ShellQuoted(file), " ", kOwnFolder, " && ",
+                      EditLine(key, line, winner->line(), under_etc));
 }
 
 NamedFinding BootFinding(const HostView& host, const BootKey& key,
@@ -283,7 +279,7 @@ void AddLacking(const HostView& host, const HcclPortNeed& needed,
                                     : ToFindingValue(reserved.ToString()),
                    possible.Minus(reserved).ToString(), WhereWords(host),
                    possible.ToString(), SourceWords(needed),
-                   SetParameterFix(host, kReservedPorts, merged.ToString()));
+                   SetParameterFix(host, kReservedPortsKey, merged.ToString()));
   text.by_hand = needed.is_of_job;
   report.Add(host, std::move(text));
 }
@@ -341,7 +337,7 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
   std::map<std::string, std::pair<FindingValue, size_t>> needless;
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->kernel().reserved_ports();
-    if (!KnowsParameter(host, kReservedPorts, fact, report)) continue;
+    if (!KnowsParameter(host, kReservedPortsKey, fact, report)) continue;
     const absl::StatusOr<PortSet> reserved = PortSet::Parse(fact.value());
     if (!reserved.ok()) {
       report.Add(host, "not-understood", QuotedText(fact.value()));
@@ -373,13 +369,13 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
 }
 
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSomaxconn, SomaxconnNeed(view.spec(), view.job()),
+  CheckBacklog(view, kSomaxconnKey, SomaxconnNeed(view.spec(), view.job()),
                &KernelFacts::somaxconn, Worded("then-restart-listeners"),
                report);
 }
 
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec(), view.job()),
+  CheckBacklog(view, kSynBacklogKey, SynBacklogNeed(view.spec(), view.job()),
                &KernelFacts::tcp_max_syn_backlog, {}, report);
 }
 
@@ -462,10 +458,10 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       *each = HandedOut(*each, *host.facts);
     }
     const BootKey keys[] = {
-        {kReservedPorts, &kernel.reserved_ports_at_boot(), &ports},
-        {kSomaxconn, &kernel.somaxconn_at_boot(), nullptr, somaxconn,
+        {kReservedPortsKey, &kernel.reserved_ports_at_boot(), &ports},
+        {kSomaxconnKey, &kernel.somaxconn_at_boot(), nullptr, somaxconn,
          StandardSomaxconn(*host.facts)},
-        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn,
+        {kSynBacklogKey, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn,
          kLeastStandard}};
     bool all_known = true;
     for (const BootKey& key : keys) {

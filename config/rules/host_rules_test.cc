@@ -24,10 +24,7 @@ TEST(CheckNeighbourTableTest, WarnsWhereThePeersDoNotFit) {
   kernel.mutable_neighbours_kept()->set_value(2048);
   EXPECT_EQ(cluster.Check("neighbour-table").state(), PASS);
   // No kernel shows it.
-  for (HostFacts& host : cluster.facts) {
-    SetMissing(Missing::ABSENT, "",
-               host.mutable_kernel()->mutable_neighbours_most());
-  }
+  cluster.SetHosts("kernel {neighbours_most {missing {reason: ABSENT}}}");
   EXPECT_EQ(cluster.Check("neighbour-table").state(), SKIPPED);
 }
 
@@ -142,10 +139,7 @@ TestCluster SilentCluster(int servers = 2) {
   cluster.SetSpec(R"(
       hccl {base_port_auto: true port_count_auto: true}
       kernel {somaxconn_auto: true tcp_max_syn_backlog_auto: true})");
-  for (HostFacts& host : cluster.facts) {
-    host.mutable_versions()->mutable_cann()->mutable_missing()->set_reason(
-        Missing::NOT_QUERIED);
-  }
+  cluster.SetHosts("versions {cann {missing {reason: NOT_QUERIED}}}");
   return cluster;
 }
 
@@ -529,10 +523,7 @@ std::string ListenBacklogIn(const TestCluster& cluster) {
   JudgeOptions options;
   options.network_namespace = "container:train-1";
   const Report report = BuildReport(cluster.spec, {&cluster.facts[0]}, options);
-  for (const RuleResult& result : report.rules()) {
-    if (result.rule() == "listen-backlog") return Lines(result);
-  }
-  return "no rule";
+  return Lines(ResultOf(report, "listen-backlog"));
 }
 
 TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {

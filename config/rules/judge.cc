@@ -59,17 +59,6 @@ constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-vnic", "subnet-superpod"},
 };
 
-// The result then has the state of its worst finding.
-void ChangeEach(RuleResult* result,
-                absl::FunctionRef<void(Finding* finding)> change) {
-  State worst = STATE_UNSPECIFIED;
-  for (Finding& finding : *result->mutable_findings()) {
-    change(&finding);
-    if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
-  }
-  if (worst != STATE_UNSPECIFIED) result->set_state(worst);
-}
-
 void Downgrade(Finding* finding) {
   if (finding->state() != FAIL) return;
   finding->set_state(WARN);
@@ -382,6 +371,49 @@ void AddLogins(const ClusterView& view, JobSpec* job) {
   }
 }
 
+constexpr const char* kPlannedRules[] = {
+    "subnet-pairs",  "subnet-distinct", "subnet-across-hosts",
+    "subnet-shared", "ip-host-part",    "netmask-uniform"};
+
+// The facts of a host with the planned values, and all others unknown.
+HostFacts FactsAsPlanned(const ServerSpec& server,
+                         NpuToolFacts::Generation generation) {
+  HostFacts facts;
+  facts.set_host(server.host());
+  facts.mutable_hccn_tool()->mutable_path()->set_value("as planned");
+  facts.mutable_hccn_tool()->set_generation(generation);
+  for (const DeviceSpec& planned : server.devices()) {
+    facts.mutable_device_ids()->mutable_value()->add_ids(planned.id());
+    DeviceFacts* device = facts.add_devices();
+    device->set_id(planned.id());
+    Ipv4Setting* setting =
+        device->mutable_address()->mutable_value()->add_settings();
+    setting->set_address(planned.address());
+    setting->set_netmask(planned.netmask());
+    if (planned.gateway().empty()) {
+      Missing* missing = device->mutable_gateway()->mutable_missing();
+      missing->set_reason(Missing::NOT_QUERIED);
+      SetDetail(Worded("fact-not-planned"), missing);
+    } else {
+      device->mutable_gateway()->set_value(planned.gateway());
+    }
+  }
+  return facts;
+}
+
+// The first, which is the root of many a job, the last and two between: each
+// costs every host a reverse look-up.
+void AddPeers(const ClusterSpec& spec, ObserveRequest* request) {
+  const int last = spec.servers_size() - 1;
+  int before = -1;
+  for (const int index : {0, last / 3, last / 3 * 2, last}) {
+    if (index <= before || index > last) continue;
+    before = index;
+    const std::string& address = spec.servers(index).address();
+    if (!address.empty()) request->add_peers(address);
+  }
+}
+
 }  // namespace
 
 absl::Status ValidateSelection(const RuleSelection& selection) {
@@ -433,40 +465,6 @@ Report BuildReport(const ClusterSpec& spec,
   return report;
 }
 
-namespace {
-
-constexpr const char* kPlannedRules[] = {
-    "subnet-pairs",  "subnet-distinct", "subnet-across-hosts",
-    "subnet-shared", "ip-host-part",    "netmask-uniform"};
-
-// The facts of a host with the planned values, and all others unknown.
-HostFacts FactsAsPlanned(const ServerSpec& server,
-                         NpuToolFacts::Generation generation) {
-  HostFacts facts;
-  facts.set_host(server.host());
-  facts.mutable_hccn_tool()->mutable_path()->set_value("as planned");
-  facts.mutable_hccn_tool()->set_generation(generation);
-  for (const DeviceSpec& planned : server.devices()) {
-    facts.mutable_device_ids()->mutable_value()->add_ids(planned.id());
-    DeviceFacts* device = facts.add_devices();
-    device->set_id(planned.id());
-    Ipv4Setting* setting =
-        device->mutable_address()->mutable_value()->add_settings();
-    setting->set_address(planned.address());
-    setting->set_netmask(planned.netmask());
-    if (planned.gateway().empty()) {
-      Missing* missing = device->mutable_gateway()->mutable_missing();
-      missing->set_reason(Missing::NOT_QUERIED);
-      SetDetail(Worded("fact-not-planned"), missing);
-    } else {
-      device->mutable_gateway()->set_value(planned.gateway());
-    }
-  }
-  return facts;
-}
-
-}  // namespace
-
 std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec) {
   const NpuToolFacts::Generation generation =
       MakeObserveRequest(spec).generation();
@@ -486,23 +484,6 @@ std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec) {
   }
   return findings;
 }
-
-namespace {
-
-// The first, which is the root of many a job, the last and two between: each
-// costs every host a reverse look-up.
-void AddPeers(const ClusterSpec& spec, ObserveRequest* request) {
-  const int last = spec.servers_size() - 1;
-  int before = -1;
-  for (const int index : {0, last / 3, last / 3 * 2, last}) {
-    if (index <= before || index > last) continue;
-    before = index;
-    const std::string& address = spec.servers(index).address();
-    if (!address.empty()) request->add_peers(address);
-  }
-}
-
-}  // namespace
 
 ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
                                   const NetworkNamespace& network_namespace,

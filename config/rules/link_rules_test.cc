@@ -156,9 +156,7 @@ TEST(LosslessTest, ValueThatTheSpecDemandsAndTheToolDoesNotTellIsUnknown) {
 TEST(LosslessTest, OneQueryThatAToolLacksCostsNoVerdictAboutTheOthers) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
-  cluster.ForEachDevice([](DeviceFacts& device) {
-    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_priority_to_tc());
-  });
+  cluster.SetDevices("priority_to_tc {missing {reason: NOT_SUPPORTED}}");
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
   cluster.device(0, 0).mutable_pfc()->set_value(kPfc3);
   EXPECT_EQ(cluster.Check("lossless").state(), WARN);
@@ -211,9 +209,7 @@ TEST(OpticsTest, OlderToolIsSkippedAndAMuteModuleIsUnknown) {
   SetMissing(Missing::TOOL_FAILED, "Control link unreachable.",
              cluster.device(0, 3).mutable_optical());
   EXPECT_EQ(cluster.Check("optics").state(), UNKNOWN);
-  cluster.ForEachDevice([](DeviceFacts& device) {
-    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_optical());
-  });
+  cluster.SetDevices("optical {missing {reason: NOT_SUPPORTED}}");
   EXPECT_EQ(cluster.Check("optics").state(), SKIPPED);
 }
 
@@ -296,13 +292,9 @@ TEST(LinkFlapsTest, CountersWithoutAnEarlierReadAreNoFaultAndTheSummarySaysSo) {
 
 TEST(LinkFlapsTest, ToolWithOnlyOneOfTheQueriesIsJudgedByThatOne) {
   TestCluster cluster("atlas-a2");
-  cluster.ForEachDevice([](DeviceFacts& device) {
-    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_counter_rises());
-  });
+  cluster.SetDevices("counter_rises {missing {reason: NOT_SUPPORTED}}");
   EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
-  cluster.ForEachDevice([](DeviceFacts& device) {
-    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_link_history());
-  });
+  cluster.SetDevices("link_history {missing {reason: NOT_SUPPORTED}}");
   EXPECT_EQ(cluster.Check("link-flaps").state(), SKIPPED);
 }
 

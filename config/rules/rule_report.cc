@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/step_planners.h"
@@ -270,14 +271,10 @@ RuleResult RuleReport::Finish() && {
   *result.mutable_notes() = std::move(notes_);
   result.mutable_findings()->Reserve(static_cast<int>(groups_.size()));
   for (Group& group : groups_) WriteGroup(&group, &result);
-  State worst = STATE_UNSPECIFIED;
-  for (const Finding& finding : result.findings()) {
-    if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
-  }
   const bool judged = !judged_hosts_.empty() || IsSaid(seen_);
-  if (worst == STATE_UNSPECIFIED) worst = judged ? PASS : SKIPPED;
-  result.set_state(worst);
-  if (worst != SKIPPED) return result;
+  result.set_state(judged ? PASS : SKIPPED);
+  ChangeEach(&result, [](Finding*) {});
+  if (result.state() != SKIPPED) return result;
   if (IsSaid(skip_)) {
     *result.mutable_skip_words() = std::move(skip_);
   } else if (!result.findings().empty()) {
@@ -287,6 +284,16 @@ RuleResult RuleReport::Finish() && {
         Worded(view_.hosts().empty() ? "no-host-answered" : "nothing-to-judge");
   }
   return result;
+}
+
+void ChangeEach(RuleResult* result,
+                absl::FunctionRef<void(Finding* finding)> change) {
+  State worst = STATE_UNSPECIFIED;
+  for (Finding& finding : *result->mutable_findings()) {
+    change(&finding);
+    if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
+  }
+  if (worst != STATE_UNSPECIFIED) result->set_state(worst);
 }
 
 std::string FindingName(absl::string_view enum_name) {
@@ -336,9 +343,9 @@ size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host) {
   PlanDeviceSteps(spec, *host.spec, &builder);
   const HostPlan plan = builder.Finish();
   return absl::c_count_if(plan.steps(), [](const PlanStep& step) {
-    return step.setting() == kAddressSetting ||
-           step.setting() == kGatewaySetting ||
-           step.setting() == kDetectSetting;
+    return step.setting() == SETTING_ADDRESS ||
+           step.setting() == SETTING_GATEWAY ||
+           step.setting() == SETTING_DETECT_ADDRESS;
   });
 }
 

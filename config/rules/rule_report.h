@@ -14,11 +14,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/strings/str_cat.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/rules/catalogue.h"
-#include "config/rules/causes.h"
 #include "config/rules/finding_words.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/words/fact_text.h"
@@ -214,6 +213,10 @@ class RuleReport {
   FindingValues notes_;
   FindingValue skip_;
 };
+
+// Changes each finding. The result then has the state of its worst one.
+void ChangeEach(RuleResult* result,
+                absl::FunctionRef<void(Finding* finding)> change);
 
 // The name of the finding about a value of an enum, "socket-fail".
 std::string FindingName(absl::string_view enum_name);

@@ -231,19 +231,18 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() < 2) {
     return report.SkipFor("fewer-than-two-hosts");
   }
-  std::map<uint32_t, std::vector<const DeviceView*>> rails;
+  std::vector<const DeviceView*> all;
   report.ForEachAddress(
-      [&](const DeviceView& device) { rails[device.id].push_back(&device); });
-  for (const DeviceView& device : view.devices()) {
+      [&](const DeviceView& device) { all.push_back(&device); });
+  std::map<uint32_t, Rail> rails = RailsOf(all);
+  for (const DeviceView* device : all) {
     // The only device on a rail is not compared.
-    const bool compared = device.HasAddress() && rails[device.id].size() > 1;
-    if (compared) report.Judged(device);
+    if (rails[device->id].devices.size() > 1) report.Judged(*device);
   }
-  for (const auto& [id, devices] : rails) {
-    SubnetBallot ballot;
-    for (const DeviceView* device : devices) Vote(*device, &ballot);
+  for (const auto& [id, rail] : rails) {
+    const SubnetBallot& ballot = rail.ballot;
     const std::optional<Ipv4Subnet> majority = Majority(ballot);
-    for (const DeviceView* device : devices) {
+    for (const DeviceView* device : rail.devices) {
       const Ipv4Interface own = device->Address();
       if (own.subnet() == majority) continue;
       if (!majority.has_value()) {
@@ -256,7 +255,7 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
       const bool is_planned =
           device->planned.has_value() && device->planned->subnet() == right;
       report.Add(*device, "another", own.ToString(), own.subnet().ToString(),
-                 right.ToString(), Counted(ballot[right].live, "other host"),
+                 right.ToString(), Counted(ballot.at(right).live, "other host"),
                  is_planned ? SetPlanned(*device) : "");
     }
   }

@@ -141,8 +141,7 @@ TEST(CheckSubnetSharedTest, FailsForADeviceInAnotherSubnetWithoutGateway) {
 }
 
 void ClearGateways(TestCluster& cluster) {
-  cluster.ForEachDevice(
-      [](DeviceFacts& device) { device.mutable_gateway()->set_value(""); });
+  cluster.SetDevices("gateway {value: ''}");
 }
 
 TEST(CheckSubnetSharedTest, NeedsNoGatewayInOneSubnet) {
@@ -270,8 +269,7 @@ TEST(CheckSubnetSharedTest, FailsForServersThatNothingRoutesBetween) {
     }
     EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS) << product;
   }
-  EXPECT_EQ(TestCluster("atlas-a3-superpod").Check("subnet-shared").state(),
-            SKIPPED);
+  EXPECT_EQ(TestCluster("atlas-a3-superpod").StateOf("subnet-shared"), SKIPPED);
 }
 
 TEST(CheckSubnetSharedTest, OneServerAgainstOneIsNoMajority) {
@@ -344,8 +342,7 @@ TEST(CheckSubnetSuperpodTest, VirtualNicsOfTwoHostsOfOnePodDiffer) {
   }
   EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
   for (int i = 0; i < 16; ++i) {
-    SetMissing(Missing::NOT_SUPPORTED, "",
-               cluster.device(1, i).mutable_super_pod());
+    cluster.Set(1, i, "super_pod {missing {reason: NOT_SUPPORTED}}");
   }
   EXPECT_EQ(cluster.Check("subnet-superpod").state(), UNKNOWN);
 }
@@ -425,9 +422,7 @@ TEST(CheckSubnetSuperpodTest, IsSkippedElsewhereAndWithoutTheQueries) {
   EXPECT_THAT(result.summary(),
               HasSubstr(Say("not-reported-by", "place in the super pod",
                             Counted(32, "device"), "not supported: does ")));
-  cluster.ForEachDevice([](DeviceFacts& device) {
-    SetMissing(Missing::NOT_SUPPORTED, "cmd.", device.mutable_vnic());
-  });
+  cluster.SetDevices("vnic {missing {reason: NOT_SUPPORTED detail: 'cmd.'}}");
   const RuleResult none = cluster.Check("subnet-superpod");
   EXPECT_EQ(none.state(), SKIPPED);
   EXPECT_THAT(none.skip_reason(), HasSubstr(Say("not-reported", "virtual NIC",
@@ -436,8 +431,7 @@ TEST(CheckSubnetSuperpodTest, IsSkippedElsewhereAndWithoutTheQueries) {
 
 TEST(CheckSubnetSuperpodTest, APlaceThatNpuSmiFailedToTellIsUnknown) {
   TestCluster cluster("atlas-a3-superpod");
-  SetMissing(Missing::TIMED_OUT, "10s",
-             cluster.device(1, 3).mutable_super_pod());
+  cluster.Set(1, 3, "super_pod {missing {reason: TIMED_OUT detail: '10s'}}");
   EXPECT_THAT(cluster.Check("subnet-superpod"),
               Finds("UNKNOWN server1:3 no-value what=place in the super pod, "
                     "reason=timed out: 10s, how-to-learn=" +

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
@@ -209,18 +210,6 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
               reason);
 }
 
-struct BacklogKind {
-  absl::string_view key;
-  const NumberFact& (KernelFacts::*fact)() const;
-  bool (KernelSpec::*is_open)() const;  // The spec names no number.
-};
-
-constexpr BacklogKind kBacklogKinds[] = {
-    {"net.core.somaxconn", &KernelFacts::somaxconn,
-     &KernelSpec::somaxconn_auto},
-    {"net.ipv4.tcp_max_syn_backlog", &KernelFacts::tcp_max_syn_backlog,
-     &KernelSpec::tcp_max_syn_backlog_auto}};
-
 // True if there are hosts to compare with each other; otherwise skips the rule.
 bool HasTwoHosts(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() > 1) return true;
@@ -340,13 +329,15 @@ void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
   if (!HasTwoHosts(view, report)) return;
   bool any_open = false;
   absl::flat_hash_set<const HostView*> unknown;
-  for (const BacklogKind& kind : kBacklogKinds) {
-    if (!(view.spec().kernel().*kind.is_open)()) continue;
+  for (const KernelParameter& backlog : KernelParameters()) {
+    if (backlog.is_ports() || !(view.spec().kernel().*backlog.is_auto)()) {
+      continue;
+    }
     any_open = true;
     HostsByValue values;
     for (const HostView& host : view.hosts()) {
-      const NumberFact& fact = (host.facts->kernel().*kind.fact)();
-      if (report.Knows(host, kind.key, fact)) {
+      const NumberFact& fact = (host.facts->kernel().*backlog.number)();
+      if (report.Knows(host, backlog.key, fact)) {
         const uint64_t value =
             std::min<uint64_t>(fact.value(), kAdvisedBacklog);
         values[absl::StrCat(value)].push_back(&host);
@@ -354,7 +345,7 @@ void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
         unknown.insert(&host);
       }
     }
-    AddGroups("mixed", kind.key, std::move(values), report);
+    AddGroups("mixed", backlog.key, std::move(values), report);
   }
   if (!any_open) return report.SkipFor("backlogs-planned");
   for (const HostView& host : view.hosts()) {

@@ -220,9 +220,7 @@ TEST(CheckVersionUniformTest, WarnsOfAnotherKernelFirmwareOrCann) {
 
 TEST(CheckVersionUniformTest, FailsForAnotherSeriesThanTheProducts) {
   TestCluster cluster;
-  for (HostFacts& host : cluster.facts) {
-    host.mutable_identity()->mutable_npu_series()->set_value("A2 x 8");
-  }
+  cluster.SetHosts("identity {npu_series {value: 'A2 x 8'}}");
   EXPECT_THAT(cluster.Check("version-uniform"),
               Finds("FAIL server0 server1 other-series series=\"A2 x 8\", "
                     "expected=A1, product=Atlas training series (SMP)"));
@@ -293,8 +291,7 @@ TEST(CheckVersionUniformTest, IsUnknownWithoutAVersion) {
                                 "version.info, how-to-learn=" +
                                 Say("learn-absent")));
   EXPECT_EQ(JudgedCount(result), 1);
-  SetMissing(Missing::NOT_QUERIED, "",
-             cluster.facts[1].mutable_versions()->mutable_driver());
+  cluster.Set(1, "versions {driver {missing {reason: NOT_QUERIED}}}");
   EXPECT_EQ(cluster.Check("version-uniform").state(), UNKNOWN);
   EXPECT_EQ(TestCluster("atlas-300t", "", 1).Check("version-uniform").state(),
             SKIPPED);
@@ -368,9 +365,7 @@ TEST(CheckRootsUniformTest, WarnsWhileABundleIsOnItsWay) {
 
 TEST(CheckBacklogUniformTest, NamesTheFewerWhereTheSpecNamesNoNumber) {
   TestCluster cluster = SilentCluster();
-  for (HostFacts& host : cluster.facts) {
-    host.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-  }
+  cluster.SetHosts("kernel {somaxconn {value: 4096}}");
   cluster.facts[2].mutable_kernel()->mutable_somaxconn()->set_value(1024);
   EXPECT_EQ(Lines(cluster.Check("backlog-uniform")),
             "WARN server2 mixed what=net.core.somaxconn, value=1024, hosts=1 "

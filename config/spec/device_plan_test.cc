@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::Contains, ::testing::ElementsAre, ::testing::StartsWith;
 
 // A `devices` section read for servers n0, n1, … of 10.99.0.1, 10.99.0.2, ….
 struct Section {
@@ -33,21 +34,6 @@ struct Section {
   }
 
   absl::Status Wrong() const { return mistakes.ToStatus(); }
-  const PlannedDevice& Device(size_t server, size_t index) const {
-    return plan.devices[server * plan.ids.size() + index];
-  }
-  std::string Address(size_t server, size_t index) const {
-    return Device(server, index).address->ToString();
-  }
-  std::string Detect(size_t server, size_t index) const {
-    const PlannedDevice& device = Device(server, index);
-    return device.detect_address.has_value() ? device.detect_address->ToString()
-                                             : "none";
-  }
-  std::string Gateway(size_t server, size_t index) const {
-    const PlannedDevice& device = Device(server, index);
-    return device.gateway.has_value() ? device.gateway->ToString() : "none";
-  }
 
   const ProductProfile* profile = nullptr;
   Mistakes mistakes{"f"};
@@ -64,131 +50,109 @@ absl::Status A2(absl::string_view text) {
 constexpr char kRail[] =
     "rails: [{device: 0-7, subnet: 10.20.0.0/24, host: 1 + 8*n + d}]\n";
 
+// Expects a good plan: "ids 1,4 of 4 devices", and devices "n0:4 10.20.0.2/24
+// via 10.20.0.254 detect none (leaf-0)". Lines may be shorter.
+void ExpectGood(absl::string_view product, int servers, absl::string_view text,
+                const std::vector<const char*>& lines) {
+  const Section section(product, servers, text);
+  ASSERT_EQ(section.Wrong(), absl::OkStatus());
+  std::vector<std::string> all = {
+      absl::StrCat("ids ", absl::StrJoin(section.plan.ids, ","), " of ",
+                   section.plan.devices.size(), " devices")};
+  const auto address = [](const std::optional<Ipv4Address>& of) {
+    return of.has_value() ? of->ToString() : "none";
+  };
+  for (const PlannedDevice& device : section.plan.devices) {
+    all.push_back(absl::StrCat(
+        device.server->host, ":", device.id, " ", device.address->ToString(),
+        " via ", address(device.gateway), " detect ",
+        address(device.detect_address), " (", device.switch_name, ")"));
+  }
+  for (const char* line : lines) EXPECT_THAT(all, Contains(StartsWith(line)));
+}
+
 TEST(ReadDevicePlanTest, ReadsListsInTheOrderOfDeviceIds) {
-  const Section section("atlas-300t", 2,
-                        "ids: 1,4\nnetmask: 255.255.255.0\n"
-                        "addresses:\n"
-                        "  n0: [10.20.0.1, 10.20.0.2]\n"
-                        "  n1: 10.20.0.[3-4]\n");
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_THAT(section.plan.ids, ElementsAre(1, 4));
-  EXPECT_EQ(section.Address(0, 1), "10.20.0.2/24");
-  EXPECT_EQ(section.Address(1, 0), "10.20.0.3/24");
+  ExpectGood("atlas-300t", 2,
+             "ids: 1,4\nnetmask: 255.255.255.0\n"
+             "addresses: {n0: [10.20.0.1, 10.20.0.2], n1: \"10.20.0.[3-4]\"}\n",
+             {"ids 1,4 of ", "n0:4 10.20.0.2/24 ", "n1:1 10.20.0.3/24 "});
 }
 
 TEST(ReadDevicePlanTest, ReadsFormulasPerHost) {
-  const Section section("atlas-a2", 2,
-                        "netmask: 255.255.255.0\n"
-                        "addresses:\n  n0: 10.20.0.1 + d\n"
-                        "  n1: 10.20.0.101 + d\n");
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_EQ(section.Address(0, 7), "10.20.0.8/24");
-  EXPECT_EQ(section.Address(1, 7), "10.20.0.108/24");
+  ExpectGood("atlas-a2", 2,
+             "netmask: 255.255.255.0\n"
+             "addresses: {n0: 10.20.0.1 + d, n1: 10.20.0.101 + d}\n",
+             {"n0:7 10.20.0.8/24 ", "n1:7 10.20.0.108/24 "});
 }
 
 TEST(ReadDevicePlanTest, RailsGenerateAddresses) {
-  const Section section(
-      "atlas-training", 2,
-      "rails:\n"
-      "  - {device: 0-3, subnet: \"192.168.[100-103].0/24\", host: 101+10*n}\n"
-      "  - {device: 4-7, subnet: \"192.168.[100-103].0/24\", host: "
-      "100+10*n}\n");
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_EQ(section.Address(0, 0), "192.168.100.101/24");
-  EXPECT_EQ(section.Address(0, 7), "192.168.103.100/24");
-  EXPECT_EQ(section.Address(1, 2), "192.168.102.111/24");
+  ExpectGood("atlas-training", 2, R"(rails:
+  - {device: 0-3, subnet: "192.168.[100-103].0/24", host: 101+10*n}
+  - {device: 4-7, subnet: "192.168.[100-103].0/24", host: 100+10*n})",
+             {"n0:0 192.168.100.101/24 ", "n0:7 192.168.103.100/24 ",
+              "n1:2 192.168.102.111/24 "});
 }
 
 TEST(ReadDevicePlanTest, RailsGiveEveryServerItsSubnet) {
-  const Section section("atlas-training/amp", 3,
-                        "rails: [{device: 0-7, subnet: 10.20.0.0/28 + n, "
-                        "host: 1 + d}]\ngateway: 14\n");
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_EQ(section.Address(2, 7), "10.20.0.40/28");
-  EXPECT_EQ(section.Gateway(2, 7), "10.20.0.46");
+  ExpectGood("atlas-training/amp", 3,
+             "rails: [{device: 0-7, subnet: 10.20.0.0/28 + n, host: 1 + d}]\n"
+             "gateway: 14\n",
+             {"n2:7 10.20.0.40/28 via 10.20.0.46 "});
 }
 
 TEST(ReadDevicePlanTest, RailsOfAProductWithoutFixedIdsNameThem) {
-  const Section section("atlas-300t", 1,
-                        "rails: [{device: \"1,4\", subnet: 10.0.0.0/24, "
-                        "host: 10 + d}]\n");
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_THAT(section.plan.ids, ElementsAre(1, 4));
-  EXPECT_EQ(section.Address(0, 1), "10.0.0.14/24");
+  ExpectGood("atlas-300t", 1,
+             "rails: [{device: \"1,4\", subnet: 10.0.0.0/24, host: 10 + d}]\n",
+             {"ids 1,4 of ", "n0:4 10.0.0.14/24 "});
 }
 
 TEST(ReadDevicePlanTest, IdsMayBeFewerThanTheProducts) {
-  const Section section("atlas-a2", 1,
-                        "ids: 0-3\nrails: [{device: 0-3, subnet: 10.0.0.0/24, "
-                        "host: 1 + d}]\n");
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_THAT(section.plan.ids, ElementsAre(0, 1, 2, 3));
+  ExpectGood("atlas-a2", 1, R"(ids: 0-3
+rails: [{device: 0-3, subnet: 10.0.0.0/24, host: 1 + d}])",
+             {"ids 0,1,2,3 of "});
 }
 
 TEST(ReadDevicePlanTest, GatewayAndDetectAddressInEverySpelling) {
-  const Section section(
-      "atlas-300t", 2,
-      "ids: 0-1\nnetmask: 255.255.255.0\n"
-      "addresses: {n0: [10.0.0.1, 10.0.1.1], n1: [10.0.0.2, 10.0.1.2]}\n"
-      "gateway: {n0: [254, none], n1: \"10.0.[0-1].253\"}\n"
-      "detect_address: {n0: [gateway, 10.0.1.9], n1: \"peer(n-1, 1-d)\"}\n");
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_EQ(section.Gateway(0, 0), "10.0.0.254");
-  EXPECT_EQ(section.Gateway(0, 1), "none");
-  EXPECT_EQ(section.Gateway(1, 1), "10.0.1.253");
-  EXPECT_EQ(section.Detect(0, 0), "10.0.0.254");
-  EXPECT_EQ(section.Detect(0, 1), "10.0.1.9");
-  EXPECT_EQ(section.Detect(1, 0), "10.0.1.1");
+  ExpectGood("atlas-300t", 2, R"y(ids: 0-1
+netmask: 255.255.255.0
+addresses: {n0: [10.0.0.1, 10.0.1.1], n1: [10.0.0.2, 10.0.1.2]}
+gateway: {n0: [254, none], n1: "10.0.[0-1].253"}
+detect_address: {n0: [gateway, 10.0.1.9], n1: "peer(n-1, 1-d)"})y",
+             {"n0:0 10.0.0.1/24 via 10.0.0.254 detect 10.0.0.254 ",
+              "n0:1 10.0.1.1/24 via none detect 10.0.1.9 ",
+              "n1:0 10.0.0.2/24 via 10.0.0.253 detect 10.0.1.1 ",
+              "n1:1 10.0.1.2/24 via 10.0.1.253 "});
 }
 
 TEST(ReadDevicePlanTest, NothingIsDetectedWhereNothingIsSaid) {
-  const Section section("atlas-a2", 1, absl::StrCat(kRail, "gateway: none\n"));
-  EXPECT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_EQ(section.Gateway(0, 0), "none");
-  EXPECT_EQ(section.Detect(0, 0), "none");
+  ExpectGood("atlas-a2", 1, absl::StrCat(kRail, "gateway: none\n"),
+             {"n0:0 10.20.0.1/24 via none detect none "});
 }
 
 TEST(ReadDevicePlanTest, LetsHostsHaveIdsOfTheirOwn) {
-  Section section(
-      "atlas-a2", 3,
-      "ids: {\"n[1-2]\": \"2,5\"}\n"
-      "netmask: 255.255.255.0\n"
-      "addresses:\n"
-      "  n0: 10.20.0.[1-8]\n"
-      "  n1: [10.20.0.11, 10.20.0.12]\n"
-      "  n2: 10.20.0.20 + d\n"
-      "gateway: {n0: 254, n1: [253, none], n2: 254}\n"
-      "detect_address: [none, none, \"peer((n+1) % servers, d)\", none, none, "
-      "none, none, 10.20.0.254]\n"
-      "switch: {n0: leaf-0, n1: [leaf-1, none], n2: none}\n");
-  ASSERT_EQ(section.Wrong(), absl::OkStatus());
-  ASSERT_EQ(section.plan.OfServer(0).size(), 8u);
-  const auto n1 = section.plan.OfServer(1);
-  ASSERT_EQ(n1.size(), 2u);
-  EXPECT_EQ(n1[1].id, 5u);
-  EXPECT_EQ(n1[1].address->ToString(), "10.20.0.12/24");
-  EXPECT_EQ(n1[0].gateway->ToString(), "10.20.0.253");
-  EXPECT_FALSE(n1[1].gateway.has_value());
-  EXPECT_EQ(n1[0].switch_name, "leaf-1");
-  EXPECT_EQ(n1[1].switch_name, "");
-  const auto n2 = section.plan.OfServer(2);
-  EXPECT_EQ(n2[1].address->ToString(), "10.20.0.25/24");
-  EXPECT_EQ(n2[0].detect_address->ToString(), "10.20.0.3");
-  EXPECT_EQ(section.plan.OfServer(0)[7].detect_address->ToString(),
-            "10.20.0.254");
-  EXPECT_EQ(section.plan.OfServer(0)[7].switch_name, "leaf-0");
+  ExpectGood("atlas-a2", 3, R"y(ids: {"n[1-2]": "2,5"}
+netmask: 255.255.255.0
+addresses:
+  n0: 10.20.0.[1-8]
+  n1: [10.20.0.11, 10.20.0.12]
+  n2: 10.20.0.20 + d
+gateway: {n0: 254, n1: [253, none], n2: 254}
+detect_address: [none, none, "peer((n+1) % servers, d)", none, none, none, none,
+                 10.20.0.254]
+switch: {n0: leaf-0, n1: [leaf-1, none], n2: none})y",
+             {"ids 0,1,2,3,4,5,6,7 of 12 devices",
+              "n0:7 10.20.0.8/24 via 10.20.0.254 detect 10.20.0.254 (leaf-0)",
+              "n1:2 10.20.0.11/24 via 10.20.0.253 detect 10.20.0.22 (leaf-1)",
+              "n1:5 10.20.0.12/24 via none detect none ()",
+              "n2:2 10.20.0.22/24 via 10.20.0.254 detect 10.20.0.3 ",
+              "n2:5 10.20.0.25/24 "});
 }
 
 TEST(ReadDevicePlanTest, PutsHostsWithIdsOfTheirOwnOnTheirRails) {
-  Section section("atlas-300t", 2,
-                  "ids: {n0: \"1,4\", n1: 0-1}\n"
-                  "rails: [{device: \"0,1,4\", subnet: 10.20.0.0/24, host: 1 "
-                  "+ 8*n + d}]\n");
-  ASSERT_EQ(section.Wrong(), absl::OkStatus());
-  EXPECT_THAT(section.plan.ids, ElementsAre(0, 1, 4));
-  ASSERT_EQ(section.plan.devices.size(), 4u);
-  EXPECT_EQ(section.plan.OfServer(0)[1].address->ToString(), "10.20.0.5/24");
-  EXPECT_EQ(section.plan.OfServer(1)[0].address->ToString(), "10.20.0.9/24");
+  ExpectGood(
+      "atlas-300t", 2, R"(ids: {n0: "1,4", n1: 0-1}
+rails: [{device: "0,1,4", subnet: 10.20.0.0/24, host: 1 + 8*n + d}])",
+      {"ids 0,1,4 of 4 devices", "n0:4 10.20.0.5/24 ", "n1:0 10.20.0.9/24 "});
   // An absent section is for the caller.
   Mistakes mistakes("f");
   ReadDevicePlan(nullptr, nullptr, {}, &mistakes);

@@ -58,7 +58,8 @@ TEST(LoadScheduleTest, ReadsChecksWithHostsInTheOrderOfTheFile) {
   EXPECT_THAT(spec.schedule(1).hosts(), IsEmpty());
 }
 
-TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
+// Each key of the file has its mistakes told in one run.
+TEST(LoadScheduleTest, TellsEveryMistakeOfEveryKeyAtItsPlace) {
   ExpectWrong(
       "schedule:\n"
       "  - name: Links\n"
@@ -89,18 +90,6 @@ TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
   ExpectWrong(
       "schedule: {name: a, every: 1h}\n",
       {Tells("f:9:11: ", "schedule", "spec-a-mapping", "spec-list-of-checks")});
-}
-
-TEST(LoadScheduleTest, WithoutTheRulesAnyNameThatMayBeOneIsTaken) {
-  const std::string text =
-      With("schedule: [{name: a, every: 1m, only: [future-rule]}]\n");
-  EXPECT_TRUE(LoadSpec("f", text).ok());
-  EXPECT_FALSE(LoadSpec("f", With("schedule: [{name: a, every: 1m, only: "
-                                  "[\"no rule\"]}]\n"))
-                   .ok());
-}
-
-TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
   ExpectWrong(
       "notify:\n"
       "  - {command: [page, --now], deadline: 10m}\n"
@@ -116,6 +105,40 @@ TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
              "command, deadline"),
        Tells("f:12:5: ", "msg-spec-missing", "notify[2].command"),
        Tells("notify[3].command", "spec-empty"), Tells("spec-printable")});
+  ExpectWrong(
+      "waivers:\n"
+      "  - rule: lnik\n"
+      "    hosts: n[0-9]\n"
+      "    devices: 5000\n"
+      "    reason: \"a\\nb\"\n"
+      "    until: 2h\n"
+      "    untl: 3\n"
+      "  - {rule: [link, optics], reason: r, owner: o, until: 2026-02-30}\n"
+      "  - {rule: link, devices: \"3,8,88\", reason: r, owner: o,\n"
+      "     until: 2026-12-01}\n"
+      "  - {rule: maintenance, devices: 3, reason: r, owner: o,\n"
+      "     until: 2026-12-01}\n",
+      {Tells("f:10:11: ", "msg-spec-no-such-rule", "\"lnik\"", "did-you-mean",
+             "link"),
+       Tells("f:11:12: ", "msg-spec-unknown-host", "\"n4\""),
+       Tells("f:12:14: "), Tells("f:13:13: ", "spec-one-line", 200),
+       Tells("waivers[0].owner"),
+       Tells("f:14:12: ", "msg-spec-moment", "\"2h\""), Tells("\"untl\""),
+       Tells("spec-one-rule"), Tells("msg-spec-moment", "\"2026-02-30\""),
+       Tells("f:17:27: ", "waivers[2].devices", "msg-spec-waived-devices",
+             "devices 8,88", "0-7"),
+       Tells("f:19:34: ", "waivers[3].devices",
+             "msg-spec-maintenance-devices")});
+  EXPECT_FALSE(ParseWaivedDevices("3", "listen-backlog", {}).ok());
+}
+
+TEST(LoadScheduleTest, WithoutTheRulesAnyNameThatMayBeOneIsTaken) {
+  const std::string text =
+      With("schedule: [{name: a, every: 1m, only: [future-rule]}]\n");
+  EXPECT_TRUE(LoadSpec("f", text).ok());
+  EXPECT_FALSE(LoadSpec("f", With("schedule: [{name: a, every: 1m, only: "
+                                  "[\"no rule\"]}]\n"))
+                   .ok());
 }
 
 TEST(ScheduleTextTest, EveryKeyComesBackTheSame) {
@@ -162,34 +185,6 @@ TEST(LoadWaiversTest, IsReadAgainAsItIsShownWithoutTheControllersOwn) {
   EXPECT_EQ(again.SerializeAsString(), spec.SerializeAsString());
   spec.add_waivers()->set_id("3fa2c4d5");
   EXPECT_EQ(SpecToYaml(spec), shown);
-}
-
-TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
-  ExpectWrong(
-      "waivers:\n"
-      "  - rule: lnik\n"
-      "    hosts: n[0-9]\n"
-      "    devices: 5000\n"
-      "    reason: \"a\\nb\"\n"
-      "    until: 2h\n"
-      "    untl: 3\n"
-      "  - {rule: [link, optics], reason: r, owner: o, until: 2026-02-30}\n"
-      "  - {rule: link, devices: \"3,8,88\", reason: r, owner: o,\n"
-      "     until: 2026-12-01}\n"
-      "  - {rule: maintenance, devices: 3, reason: r, owner: o,\n"
-      "     until: 2026-12-01}\n",
-      {Tells("f:10:11: ", "msg-spec-no-such-rule", "\"lnik\"", "did-you-mean",
-             "link"),
-       Tells("f:11:12: ", "msg-spec-unknown-host", "\"n4\""),
-       Tells("f:12:14: "), Tells("f:13:13: ", "spec-one-line", 200),
-       Tells("waivers[0].owner"),
-       Tells("f:14:12: ", "msg-spec-moment", "\"2h\""), Tells("\"untl\""),
-       Tells("spec-one-rule"), Tells("msg-spec-moment", "\"2026-02-30\""),
-       Tells("f:17:27: ", "waivers[2].devices", "msg-spec-waived-devices",
-             "devices 8,88", "0-7"),
-       Tells("f:19:34: ", "waivers[3].devices",
-             "msg-spec-maintenance-devices")});
-  EXPECT_FALSE(ParseWaivedDevices("3", "listen-backlog", {}).ok());
 }
 
 TEST(ParseUtcTimeTest, TakesUtcAndNothingElse) {

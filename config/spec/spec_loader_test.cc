@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/words/message.h"
 #include "tests/support/wait/telling.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -18,16 +17,9 @@ namespace {
 using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
     ::testing::Matcher, ::testing::Not;
 
-std::string ReadRunfile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return std::string(std::istreambuf_iterator<char>(file),
-                     std::istreambuf_iterator<char>());
-}
-
 ClusterSpec LoadExample(const std::string& name) {
   const absl::StatusOr<ClusterSpec> spec =
-      LoadSpec(name, ReadRunfile("config/examples/" + name));
+      LoadSpec(name, TestData("config/examples/" + name));
   EXPECT_TRUE(spec.ok()) << spec.status().message();
   return spec.value_or(ClusterSpec());
 }
@@ -370,15 +362,15 @@ TEST(LoadSpecTest, RoceMayBeUnusedOnEveryProduct) {
   // Reports ten mistakes in one run.
   const absl::Status status =
       LoadSpec("cluster.yaml",
-               ReadRunfile("tests/testdata/spec/ten-mistakes.yaml"))
+               TestData("tests/testdata/spec/ten-mistakes.yaml"))
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(absl::StrCat(status.message(), "\n"),
-            ReadRunfile("tests/testdata/spec/ten-mistakes.txt"));
+            TestData("tests/testdata/spec/ten-mistakes.txt"));
 }
 
 TEST(LoadSpecTest, ReportsMistakesInTheUsersLanguage) {
-  const std::string text = ReadRunfile("tests/testdata/spec/ten-mistakes.yaml");
+  const std::string text = TestData("tests/testdata/spec/ten-mistakes.yaml");
   const absl::Status english = LoadSpec("cluster.yaml", text).status();
   const InLanguage chinese(Language::kChinese);
   const absl::Status status = LoadSpec("cluster.yaml", text).status();
@@ -450,8 +442,7 @@ TEST(ExamplesTest, EveryDeviceHasItsAddressAndGateway) {
   for (const char* name :
        {"two-servers-rails.yaml", "atlas-a2.yaml", "atlas-a3.yaml",
         "ascend-950.yaml", "large-1152.yaml"}) {
-    const std::string text =
-        ReadRunfile(std::string("config/examples/") + name);
+    const std::string text = TestData(std::string("config/examples/") + name);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << name;
   }
 }
@@ -473,7 +464,7 @@ TEST(SpecToYamlTest, EveryExampleComesBackTheSame) {
   // Every setting comes back the same.
   for (const char* name : {"lists.yaml", "rails.yaml"}) {
     const ClusterSpec spec =
-        Load(ReadRunfile(std::string("tests/testdata/spec/cluster/") + name));
+        Load(TestData(std::string("tests/testdata/spec/cluster/") + name));
     EXPECT_EQ(Again(spec).DebugString(), spec.DebugString()) << name;
   }
   // The settings of lossless RoCE come back the same.

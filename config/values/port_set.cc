@@ -35,20 +35,17 @@ absl::StatusOr<PortSet> PortSet::Parse(absl::string_view text) {
 
 void PortSet::Add(uint32_t first, uint32_t last) {
   ABSL_ASSERT(first <= last && last <= 65535);
-  std::vector<Range> merged;
-  for (const Range& range : ranges_) {
-    // Adjacent ranges are merged too, as the kernel does.
-    if (range.second + 1 < first || last + 1 < range.first) {
-      merged.push_back(range);
-      continue;
-    }
-    first = std::min(first, range.first);
-    last = std::max(last, range.second);
+  // Adjacent ranges are merged too, as the kernel does.
+  const auto from = std::lower_bound(ranges_.begin(), ranges_.end(), first,
+                                     [](const Range& range, uint32_t port) {
+                                       return range.second + 1 < port;
+                                     });
+  auto to = from;
+  for (; to != ranges_.end() && to->first <= last + 1; ++to) {
+    first = std::min(first, to->first);
+    last = std::max(last, to->second);
   }
-  merged.insert(
-      std::upper_bound(merged.begin(), merged.end(), Range(first, last)),
-      Range(first, last));
-  ranges_ = std::move(merged);
+  ranges_.insert(ranges_.erase(from, to), Range(first, last));
 }
 
 void PortSet::Add(const PortSet& other) {

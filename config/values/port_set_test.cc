@@ -1,5 +1,9 @@
 #include "config/values/port_set.h"
 
+#include <algorithm>
+#include <bitset>
+#include <random>
+
 #include "gmock/gmock.h"
 
 namespace clusterd {
@@ -48,6 +52,34 @@ TEST(PortSetTest, SpellsSetsAsTheKernelDoesAndReadsTheKernelsEmptyListAsEmpty) {
   PortSet set = Ports("8080,60005");
   set.Add(Ports("60000-60015"));
   EXPECT_EQ(set, Ports("8080,60000-60015"));
+}
+
+TEST(PortSetTest, HasWhatWasAddedInAnyOrder) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    PortSet set;
+    std::bitset<65536> ports;
+    for (int i = 0; i < 40; ++i) {
+      // Close together, and at both ends.
+      const uint32_t first =
+          static_cast<uint32_t>(random() % 200) + (round % 2 == 0 ? 0 : 65330);
+      const uint32_t last =
+          std::min(65535u, first + static_cast<uint32_t>(random() % 6));
+      set.Add(first, last);
+      for (uint32_t port = first; port <= last; ++port) ports.set(port);
+    }
+    uint32_t behind = 0;
+    for (const auto& [first, last] : set.ranges()) {
+      EXPECT_TRUE(first == 0 || !ports[first - 1]) << set.ToString();
+      EXPECT_TRUE(first >= behind) << set.ToString();
+      behind = last + 1;
+      for (uint32_t port = first; port <= last; ++port) {
+        EXPECT_TRUE(ports[port]) << port;
+        ports.reset(port);
+      }
+    }
+    EXPECT_TRUE(ports.none()) << set.ToString();
+  }
 }
 
 }  // namespace

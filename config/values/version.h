@@ -11,10 +11,10 @@ namespace clusterd {
 inline constexpr char kClusterdVersion[] = "0.1.0";
 
 // Hello.protocol_version of agent_hub.proto.
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 // ClusterPlan.schema_version of plan.proto.
-inline constexpr uint32_t kPlanSchemaVersion = 2;
+inline constexpr uint32_t kPlanSchemaVersion = 3;
 
 // Report.schema_version of finding.proto.
 inline constexpr uint32_t kReportSchemaVersion = 2;

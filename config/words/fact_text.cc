@@ -1,11 +1,16 @@
 #include "config/words/fact_text.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "config/values/change_kind.h"
 #include "config/values/number_list.h"
+#include "config/values/setting.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -411,6 +416,41 @@ const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {
   return FirstWith(host.devices(), &DeviceFacts::id, id);
 }
 
+const HostInterface* FindInterface(const HostFacts& facts,
+                                   absl::string_view address) {
+  for (const HostInterface& each : facts.interfaces().value().interfaces()) {
+    if (absl::c_linear_search(each.addresses(), address)) return &each;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<const FirewallZone*> FindOtherZone(const HostFacts& facts,
+                                                  absl::string_view address) {
+  const ZonesFact& zones = facts.firewalld().other_zones();
+  if (!zones.has_value()) {
+    return UnavailableWords("value-no-zones");
+  }
+  if (zones.value().zones().empty()) return nullptr;
+  if (!facts.interfaces().has_value()) {
+    return UnavailableWords("value-no-interfaces");
+  }
+  const HostInterface* const interface = FindInterface(facts, address);
+  if (interface == nullptr) {
+    return NotFoundWords("value-no-interface-of", address);
+  }
+  for (const FirewallZone& zone : zones.value().zones()) {
+    for (absl::string_view pattern : zone.interfaces()) {
+      // "br-+" is every interface whose name begins with "br-"
+      // (firewall-cmd(1)).
+      const bool named = absl::ConsumeSuffix(&pattern, "+")
+                             ? absl::StartsWith(interface->name(), pattern)
+                             : interface->name() == pattern;
+      if (named) return &zone;
+    }
+  }
+  return nullptr;
+}
+
 bool IsFact(const FieldDescriptor& field) {
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
   const Descriptor& type = *field.message_type();
@@ -467,8 +507,9 @@ FindingValue HowToAllow(const HostAllows& allows,
 std::string DriftText(const AppliedDrift& drift) {
   FindingValue what =
       ToFindingValue(drift.why().empty() ? drift.change() : drift.why());
-  if (!drift.fact().empty()) {
-    what = DriftWords(drift.fact(), drift.now(), drift.was());
+  if (drift.has_fact()) {
+    what = DriftWords(FactKeyText(drift.fact()), SettingText(drift.now()),
+                      SettingText(drift.was()));
   }
   return Say(
       drift.applied_by().empty() ? "plan-say-of-apply" : "plan-say-of-apply-by",

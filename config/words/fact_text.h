@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -58,6 +59,16 @@ struct FactText {
 
 // nullptr: the host sent nothing about this device.
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id);
+
+// The interface that has the address; nullptr: none has it, or the interfaces
+// are not known.
+const HostInterface* FindInterface(const HostFacts& facts,
+                                   absl::string_view address);
+// The firewalld zone of that interface; nullptr: the default zone, which has
+// every interface that no other one names. NotFound: no interface has the
+// address. Unavailable: zones or interfaces are not known. Points into `facts`.
+absl::StatusOr<const FirewallZone*> FindOtherZone(const HostFacts& facts,
+                                                  absl::string_view address);
 
 bool IsFact(const google::protobuf::FieldDescriptor& field);
 

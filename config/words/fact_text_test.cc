@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/values/change_kind.h"
+#include "config/values/setting.h"
 #include "config/words/message.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
@@ -237,9 +238,9 @@ TEST(DriftTextTest, SaysWhatMovedAndWhoSetIt) {
   drift.set_applied_by("ann");
   EXPECT_EQ(DriftText(drift), Say("plan-say-of-apply-by", why, "3fa2", "ann"));
   drift.set_why("as an older version has it");
-  drift.set_fact("net.core.somaxconn");
-  drift.set_now("128");
-  drift.set_was("65535");
+  *drift.mutable_fact() = KernelFact("net.core.somaxconn", SETTING_RUNNING);
+  drift.mutable_now()->set_number(128);
+  drift.mutable_was()->set_number(65535);
   EXPECT_EQ(DriftText(drift), Say("plan-say-of-apply-by", why, "3fa2", "ann"));
   const InLanguage chinese(Language::kChinese);
   EXPECT_EQ(DriftText(drift),

@@ -1,6 +1,8 @@
 #include "config/words/subject_text.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/words/terminal.h"
@@ -40,28 +42,21 @@ TEST(HostsTextTest, CountsTheHostsThatDoNotFit) {
   EXPECT_LE(TextColumns(HostsText(hosts, 100)), 130);
 }
 
-TEST(SubjectsTextTest, JoinsTheDevicesOfOneHost) {
-  Subjects subjects;
-  Add(subjects, "server1", {3});
-  Add(subjects, "server1", {4});
-  EXPECT_EQ(SubjectsText(subjects, 4, 60), "server1 devices 3-4");
-}
-
-TEST(SubjectsTextTest, FoldsHostsOfTheSameDevices) {
-  Subjects subjects;
-  Add(subjects, "server0", {3});
-  Add(subjects, "server1", {3});
-  Add(subjects, "server2", {});
-  EXPECT_EQ(SubjectsText(subjects, 4, 60), "server[0-1] device 3; server2");
-}
-
-TEST(SubjectsTextTest, CallsNoHostTheCluster) {
-  Subjects subjects;
-  EXPECT_EQ(SubjectsText(subjects, 4, 60), "cluster");
-  Add(subjects, "", {});
-  EXPECT_EQ(SubjectsText(subjects, 4, 60), "cluster");
-  Add(subjects, "server0", {});
-  EXPECT_EQ(SubjectsText(subjects, 4, 60), "cluster; server0");
+TEST(SubjectsTextTest, JoinsDevicesOfAHostAndFoldsHostsOfTheSameDevices) {
+  using Hosts = std::vector<std::pair<std::string, std::vector<uint32_t>>>;
+  const std::pair<Hosts, const char*> kCases[] = {
+      {{{"server1", {3}}, {"server1", {4}}}, "server1 devices 3-4"},
+      {{{"server0", {3}}, {"server1", {3}}, {"server2", {}}},
+       "server[0-1] device 3; server2"},
+      // No host is the cluster.
+      {{}, "cluster"},
+      {{{"", {}}}, "cluster"},
+      {{{"", {}}, {"server0", {}}}, "cluster; server0"}};
+  for (const auto& [hosts, text] : kCases) {
+    Subjects subjects;
+    for (const auto& [host, devices] : hosts) Add(subjects, host, devices);
+    EXPECT_EQ(SubjectsText(subjects, 4, 60), text);
+  }
 }
 
 TEST(SubjectsTextTest, CountsHiddenHosts) {

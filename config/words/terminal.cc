@@ -14,6 +14,8 @@
 namespace clusterd {
 namespace {
 
+thread_local Language current_language = Language::kEnglish;
+
 bool LocaleIsUtf8(const Environment& environment) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string value = ValueOf(environment, name);
@@ -77,12 +79,6 @@ std::string ValueOf(const Environment& environment, const char* name) {
   const auto it = environment.find(name);
   return it == environment.end() ? "" : it->second;
 }
-
-namespace {
-
-thread_local Language current_language = Language::kEnglish;
-
-}  // namespace
 
 Language CurrentLanguage() { return current_language; }
 

@@ -186,16 +186,16 @@ TEST(ParseAgentConfigTest, ReadsEveryKeyThatTheFileHas) {
                                        "key: /etc/clusterd/host.key\n"
                                        "socket: /run/clusterd/agent.sock\n"
                                        "state: /srv/clusterd\n"
-                                       "allow: [observe, sysctl]\n");
-  ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->controller, "head.example:7443");
-  EXPECT_EQ(config->cluster, "demo");
-  EXPECT_EQ(config->tls.ca, "/etc/clusterd/ca.crt");
-  EXPECT_EQ(config->tls.certificate, "/etc/clusterd/host.crt");
-  EXPECT_EQ(config->tls.key, "/etc/clusterd/host.key");
-  EXPECT_EQ(config->socket, "/run/clusterd/agent.sock");
-  EXPECT_EQ(config->state, "/srv/clusterd");
-  EXPECT_EQ(KindsOf(config->allows), "observe, sysctl");
+                                       "allow: [observe, sysctl]\n")
+                          .value();
+  EXPECT_EQ(config.controller, "head.example:7443");
+  EXPECT_EQ(config.cluster, "demo");
+  EXPECT_EQ(config.tls.ca, "/etc/clusterd/ca.crt");
+  EXPECT_EQ(config.tls.certificate, "/etc/clusterd/host.crt");
+  EXPECT_EQ(config.tls.key, "/etc/clusterd/host.key");
+  EXPECT_EQ(config.socket, "/run/clusterd/agent.sock");
+  EXPECT_EQ(config.state, "/srv/clusterd");
+  EXPECT_EQ(KindsOf(config.allows), "observe, sysctl");
 }
 
 TEST(ParseAgentConfigTest, NamesEveryMistakeWithItsPlace) {

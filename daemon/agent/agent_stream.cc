@@ -91,20 +91,6 @@ void AgentStream::Start() {
   });
 }
 
-void AgentStream::BeginStop() {
-  parts_.loop->Post([self = shared_from_this()] { self->Leave(); });
-}
-
-void AgentStream::Stop() {
-  BeginStop();
-  stopped_.WaitForNotification();
-}
-
-AgentStatus AgentStream::Status() const {
-  absl::MutexLock lock(&mutex_);
-  return status_;
-}
-
 void AgentStream::After(absl::Duration delay, void (AgentStream::*run)()) {
   parts_.scheduler->Cancel(timer_);
   timer_ = parts_.scheduler->RunAfter(
@@ -422,16 +408,6 @@ void AgentStream::Leave() {
   } else {
     BreakOff();
   }
-}
-
-void AgentStream::BreakOff() {
-  if (connection_ == nullptr) return;
-  connection_->Abort(absl::CancelledError("this clusterd is stopping"));
-}
-
-void AgentStream::EndStop() {
-  parts_.scheduler->Cancel(timer_);
-  stopped_.Notify();
 }
 
 }  // namespace clusterd

@@ -110,9 +110,14 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   // Begins to attach. Call once; it must be stopped before it is released.
   void Start();
   // Says goodbye to the controller, without waiting for it.
-  void BeginStop();
+  void BeginStop() {
+    parts_.loop->Post([self = shared_from_this()] { self->Leave(); });
+  }
   // Calls BeginStop and waits until everything has ended: at most a second.
-  void Stop();
+  void Stop() {
+    BeginStop();
+    stopped_.WaitForNotification();
+  }
 
   // Sends the report; it is dropped if there is no controller.
   void SendDrift(DriftReport report);
@@ -130,7 +135,10 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   // change or a question is open.
   void ReattachIfIdle();
 
-  AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_);
+  AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return status_;
+  }
 
  private:
   void Attach();
@@ -153,8 +161,14 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void After(absl::Duration delay, void (AgentStream::*run)());
   void GiveUpWaiting();
   void Leave();
-  void BreakOff();
-  void EndStop();
+  void BreakOff() {
+    if (connection_ == nullptr) return;
+    connection_->Abort(absl::CancelledError("this clusterd is stopping"));
+  }
+  void EndStop() {
+    parts_.scheduler->Cancel(timer_);
+    stopped_.Notify();
+  }
 
   const AgentStreamOptions options_;
   const AgentStreamParts parts_;

@@ -1,7 +1,7 @@
 #include <functional>
 #include <string>
 
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "daemon/agent/drift_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -13,7 +13,7 @@ namespace {
 
 JournalState Applied(const std::string& id) {
   JournalState state;
-  state.phase = JournalState::Phase::kApplied;
+  state.phase = HOST_APPLIED;
   state.begin.set_apply_id(id);
   PlanStep* step = state.begin.mutable_plan()->add_steps();
   *step = RunningStep(kSomaxconnKey, "128", "65535");
@@ -38,7 +38,7 @@ TEST(AppliesRecordTest, TellsDriftOfTheNewestJournals) {
   ASSERT_EQ(fact.value().drifts_size(), 1);
   EXPECT_EQ(fact.value().drifts(0).apply_id(), "aa");
   JournalState rolled_back = Applied("aa");
-  rolled_back.phase = JournalState::Phase::kUndone;
+  rolled_back.phase = HOST_REVERTED;
   record.BeginChange();
   record.EndChange(std::vector<JournalState>{rolled_back});
   fact = record.DriftOf(Drifted(), record.change_count());

@@ -23,10 +23,6 @@ constexpr size_t kMinTextBytes = 64;
 constexpr size_t kMaxIdBytes = 256;
 constexpr size_t kMaxActorBytes = 512;
 
-std::string OneLine(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\n", "; "}});
-}
-
 // Printable ASCII, so it can be cut anywhere.
 void Shorten(size_t bytes, std::string* text) {
   if (text->size() <= bytes) return;
@@ -67,7 +63,9 @@ AuditEntry RecoveryOf(const std::string& apply_id) {
 }
 
 std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {
-  return result.ok() ? Summary(*result) : OneLine(result.status().message());
+  return result.ok()
+             ? Summary(*result)
+             : absl::StrReplaceAll(result.status().message(), {{"\n", "; "}});
 }
 
 // Never drops the outcome, the error or a residue.
@@ -103,11 +101,6 @@ void ApplyTasks::Recover(Scheduler* scheduler) {
   ReadPast(recovered, undone);
 }
 
-void ApplyTasks::SetTimerLocked(absl::Duration delay) {
-  if (scheduler_ == nullptr || stopping_ || timer_ != 0) return;
-  timer_ = scheduler_->RunAfter(delay, gate_.Wrap([this] { OnTimer(); }));
-}
-
 void ApplyTasks::OnTimer() {
   absl::MutexLock lock(&mutex_);
   timer_ = 0;
@@ -122,11 +115,6 @@ void ApplyTasks::OnTimer() {
   if (at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
     SetTimerLocked(kUndoRetry);
   }
-}
-
-absl::Duration ApplyTasks::TimeLeftLocked() const {
-  if (!waits_.has_value()) return absl::InfiniteDuration();
-  return std::max(waits_->until - applier_->SinceBoot(), absl::ZeroDuration());
 }
 
 void ApplyTasks::RecoverAgain() {
@@ -170,16 +158,6 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
     audit_->End(RecoveryOf(id), RecoveryText(result));
   };
   return applier_->Recover(watch).status();
-}
-
-// A controller that attached meanwhile still waits for the end of the apply.
-void ApplyTasks::TellUndone() {
-  std::function<void()> undone;
-  {
-    absl::MutexLock lock(&mutex_);
-    undone = undone_;
-  }
-  if (undone) undone();
 }
 
 void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
@@ -390,6 +368,19 @@ PastApplies ApplyTasks::Past() const {
     };
     if (absl::c_none_of(journaled_, says_it)) sent.push_back(&result);
   }
+  // A full disk keeps the journal of an apply that is rolled back already.
+  const auto last =
+      std::find_if(sent.rbegin(), sent.rend(), [this](const ApplyResult* each) {
+        return waits_.has_value() && each->apply_id() == waits_->apply_id &&
+               each->outcome() != ApplyResult::REFUSED;
+      });
+  const ApplyResult* const waiting =
+      last != sent.rend() && (*last)->outcome() == ApplyResult::APPLIED
+          ? *last
+          : nullptr;
+  // It is always sent, however large the others are.
+  absl::c_stable_partition(
+      sent, [&](const ApplyResult* each) { return each != waiting; });
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;
   for (auto result = sent.rbegin(); result != sent.rend(); ++result) {
@@ -400,26 +391,18 @@ PastApplies ApplyTasks::Past() const {
   }
   PastApplies past;
   for (auto result = newest.rbegin(); result != newest.rend(); ++result) {
-    *past.add_results() = **result;
+    ApplyResult* const added = past.add_results();
+    *added = **result;
+    // The journal lacks this; 0 would mean a permanent apply.
+    if (*result == waiting) {
+      added->set_reverts_in_ms(std::max<uint32_t>(1, ToMs(TimeLeftLocked())));
+    }
   }
   past.set_at_work(at_work_.value_or(""));
-  if (waits_.has_value()) {
-    past.set_waits_for_confirmation(waits_->apply_id);
-    past.set_reverts_in_ms(ToMs(TimeLeftLocked()));
-  }
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
   if (!past.knows_all()) return past;
   past.mutable_journals()->Add(journal_ids_.begin(), journal_ids_.end());
   return past;
-}
-
-void ApplyTasks::Stop() {
-  {
-    absl::MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  gate_.Close();
-  thread_.Drain();
 }
 
 }  // namespace clusterd

@@ -15,6 +15,7 @@
 #ifndef DAEMON_AGENT_APPLY_TASKS_H_
 #define DAEMON_AGENT_APPLY_TASKS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -97,15 +98,22 @@ class ApplyTasks {
   // Past() omits the result: a refusal would look like that of the apply.
   void Confirm(const ConfirmTask& task, const Done& done);
 
-  // Results of the newest applies, oldest first: from the journals, then
-  // results of the newest tasks without a journal, such as refusals. At most
-  // 16, and kMaxResultBytes in total, without the running apply. Also names the
-  // running one, those with a journal, and the one that waits to be confirmed.
+  // Results of the newest applies: from the journals, and results of the newest
+  // tasks without a journal, such as refusals. At most 16, and kMaxResultBytes
+  // in total, without the running apply; the one that waits to be confirmed has
+  // its deadline. Also names the running one, and those with a journal.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses tasks from now on and waits until the running one has ended and was
   // answered. Must not be called by a `done`.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      stopping_ = true;
+    }
+    gate_.Close();
+    thread_.Drain();
+  }
 
  private:
   struct Asked {
@@ -130,14 +138,29 @@ class ApplyTasks {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sets `undone` if something has been rolled back.
   absl::Status TryRecover(bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
-  void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
+  // A controller that attached meanwhile still waits for the end of the apply.
+  void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::function<void()> undone;
+    {
+      absl::MutexLock lock(&mutex_);
+      undone = undone_;
+    }
+    if (undone) undone();
+  }
   // Runs on the thread of the changes.
   void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);
   void SetTimerLocked(absl::Duration delay)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (scheduler_ == nullptr || stopping_ || timer_ != 0) return;
+    timer_ = scheduler_->RunAfter(delay, gate_.Wrap([this] { OnTimer(); }));
+  }
   void OnTimer() ABSL_LOCKS_EXCLUDED(mutex_);
   // Time until an unconfirmed apply rolls back; zero: it is due.
-  absl::Duration TimeLeftLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Duration TimeLeftLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!waits_.has_value()) return absl::InfiniteDuration();
+    return std::max(waits_->until - applier_->SinceBoot(),
+                    absl::ZeroDuration());
+  }
   // Called after a change. `recovered`: OK if the journals can be trusted;
   // `undone`: something has just been rolled back.
   void ReadPast(const absl::Status& recovered, bool undone)

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
 #include "config/audit/audit_chain.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,6 +20,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -369,9 +370,8 @@ TEST_F(RecoveredTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
                   "spiffe://demo/ada apply a1: APPLIED",
                   "bob rollback a1: begins", "bob rollback a1: ROLLED_BACK"));
   const AuditEntry first = audit_->entries().at(0);
-  EXPECT_EQ(first.digest(), "digest");
-  EXPECT_EQ(first.certificate(), "04d2");
-  EXPECT_EQ(first.peer(), "ipv4:10.0.0.9:5123");
+  EXPECT_THAT(first, HasFields(R"(
+      digest: "digest" certificate: "04d2" peer: "ipv4:10.0.0.9:5123")"));
   // An older controller reports no address.
   EXPECT_EQ(audit_->entries().back().peer(), "controller");
   ASSERT_EQ(first.heads_size(), 1);
@@ -385,18 +385,6 @@ TEST_F(RecoveredTasksTest, HasOneLineOfAllRollbacksThatAControllerMakesUp) {
   }
   EXPECT_THAT(audit_->Lines(),
               ElementsAre(HasSubstr("rollback made-up-0: refused: ")));
-}
-
-TEST_F(ApplyTasksTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
-  RestartOn(CrashedScenario());
-  machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
-                        "no journal\n");
-  tasks_->Recover();
-  EXPECT_THAT(log_.Lines(), HasSubstr(kInterruptedLine));
-  EXPECT_THAT(audit_->Lines(),
-              ElementsAre("self recovery a1: begins",
-                          HasSubstr("self recovery a1: UNDONE")));
-  EXPECT_THAT(tasks_->Unfinished(), HasSubstr("old.journal"));
 }
 
 TEST_F(ApplyTasksTest, ChangesNothingWhileTheAuditFileCannotBeWritten) {

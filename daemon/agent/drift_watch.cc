@@ -18,7 +18,7 @@ void AppliesRecord::EndChange(
   for (size_t i = 0; i < count; ++i) {
     const JournalState& state = (*journals)[i];
     // Keep only applies in effect: a journal is large, and mostly old values.
-    if (state.phase != JournalState::Phase::kApplied) continue;
+    if (!state.applied()) continue;
     ended->push_back({state.begin, state.end});
     ended->back().begin.mutable_plan()->clear_facts();
     ended->back().end.clear_facts_after();
@@ -122,33 +122,6 @@ void DriftWatch::OnAttached(bool attached) {
   } else {
     SetTimerLocked(absl::InfiniteDuration());
   }
-}
-
-void DriftWatch::OnChanged() {
-  const CallbackGate::Pass pass(gate_);
-  if (!pass) return;
-  absl::MutexLock lock(&mutex_);
-  BeginLocked();
-}
-
-void DriftWatch::Stop() {
-  gate_.Close();
-  absl::MutexLock lock(&mutex_);
-  SetTimerLocked(absl::InfiniteDuration());
-}
-
-void DriftWatch::SetTimerLocked(absl::Duration delay) {
-  parts_.scheduler->Cancel(timer_);
-  timer_ = 0;
-  if (delay == absl::InfiniteDuration()) return;
-  timer_ =
-      parts_.scheduler->RunAfter(delay, gate_.Wrap([this] { OnChanged(); }));
-}
-
-absl::Duration DriftWatch::NextDelay() const {
-  if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
-  constexpr double kJitter = 0.1;
-  return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
 }
 
 void DriftWatch::BeginLocked() {

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -154,18 +153,37 @@ class DriftWatch {
   // The host has attached or detached. Does not block.
   void OnAttached(bool attached) ABSL_LOCKS_EXCLUDED(mutex_);
   // A change of the host has ended, or a check is due. Does not block.
-  void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_) {
+    const CallbackGate::Pass pass(gate_);
+    if (!pass) return;
+    absl::MutexLock lock(&mutex_);
+    BeginLocked();
+  }
 
   // Ends the checks, waits for a running one, and then uses no parts.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
+    gate_.Close();
+    absl::MutexLock lock(&mutex_);
+    SetTimerLocked(absl::InfiniteDuration());
+  }
 
  private:
   // An infinite delay sets no timer.
   void SetTimerLocked(absl::Duration delay)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    parts_.scheduler->Cancel(timer_);
+    timer_ = 0;
+    if (delay == absl::InfiniteDuration()) return;
+    timer_ =
+        parts_.scheduler->RunAfter(delay, gate_.Wrap([this] { OnChanged(); }));
+  }
   void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunRound() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Duration NextDelay() const;
+  absl::Duration NextDelay() const {
+    if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
+    constexpr double kJitter = 0.1;
+    return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
+  }
 
   const absl::Duration interval_;
   const Parts parts_;

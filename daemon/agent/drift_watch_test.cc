@@ -19,7 +19,7 @@ namespace {
 // Journals of a host with one apply in effect.
 std::vector<JournalState> OneApply() {
   std::vector<JournalState> journals(1);
-  journals[0].phase = JournalState::Phase::kApplied;
+  journals[0].phase = HOST_APPLIED;
   return journals;
 }
 

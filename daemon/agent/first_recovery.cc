@@ -34,11 +34,7 @@ absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
 // Writes all of the file or nothing, even in a crash.
 absl::Status WritePointers(FileSystem* files,
                            const std::vector<std::string>& paths) {
-  for (const char* folder : {"/var", "/var/lib", kDefaultState}) {
-    const absl::Status made = files->MakeDirectory(
-        folder, absl::string_view(folder) == kDefaultState ? 0700 : 0755);
-    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  }
+  MakeStateFolder(kDefaultState, files);
   return WriteByDraft(files, absl::StrCat(kPointers, ".new"), kPointers,
                       absl::StrCat(absl::StrJoin(paths, "\n"), "\n"));
 }
@@ -86,18 +82,12 @@ FirstRecovery::FirstRecovery(const AgentFlags& flags,
   const auto add = [&](const std::string& path) {
     const auto is_it = [&path](const auto& each) { return each->path == path; };
     if (absl::c_any_of(folders_, is_it)) return;
-    ApplierOptions options;
-    options.host = machine;
-    options.state_folder = absl::StrCat(path, "/apply");
-    options.find_paths = [paths = HostPaths{flags.root}] {
-      return FindMachinePaths(paths);
-    };
     folders_.push_back(std::make_unique<Folder>());
     folders_.back()->path = path;
     // This applier only recovers, so it does not matter what is allowed.
     folders_.back()->applier = std::make_unique<Applier>(
-        std::move(options), parts.access, [] { return HostAllows(); },
-        parts.device_users);
+        OptionsOf(machine, flags.root, path), parts.access,
+        [] { return HostAllows(); }, parts.device_users);
   };
   add(flags.state.empty() ? kDefaultState : flags.state);
   const auto pointed = ReadPointers(parts.access.files);

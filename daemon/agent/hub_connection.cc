@@ -7,7 +7,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/words/number_text.h"
-#include "daemon/process/write_time.h"
+#include "daemon/process/scheduler.h"
 #include "grpc/support/time.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -34,11 +34,6 @@ struct OperationEnd {
 }  // namespace
 
 EventLoop::EventLoop() : thread_([this] { Run(); }) {}
-
-EventLoop::~EventLoop() {
-  queue_.Shutdown();
-  thread_.join();
-}
 
 void* EventLoop::Tag(std::function<void(bool ok)> run) {
   return new OperationEnd(std::move(run));  // Run() takes it back.
@@ -72,17 +67,6 @@ void EventLoop::Run() {
   }
 }
 
-absl::Duration Backoff::Next() {
-  const absl::Duration wait = bound_ * random_();
-  bound_ = std::min(bound_ * 2, std::max(options_.max, spread_));
-  return std::max(wait, options_.min);
-}
-
-void Backoff::Reset(absl::Duration spread) {
-  spread_ = std::min(spread, kMaxSpread);
-  bound_ = std::max(options_.initial, spread_);
-}
-
 std::shared_ptr<grpc::Channel> Dial(
     const DialOptions& options,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
@@ -103,12 +87,6 @@ std::shared_ptr<grpc::Channel> Dial(
   arguments.SetResourceQuota(memory);
   return OpenChannel(options.controller, credentials, arguments);
 }
-
-HubConnection::HubConnection(const std::shared_ptr<grpc::Channel>& channel,
-                             EventLoop* loop, Callbacks callbacks)
-    : loop_(loop),
-      callbacks_(std::move(callbacks)),
-      stub_(AgentHub::NewStub(channel)) {}
 
 void HubConnection::Start(AgentMessage first) {
   stream_ = stub_->PrepareAsyncAttach(&context_, loop_->queue());
@@ -153,17 +131,6 @@ void HubConnection::Send(AgentMessage message) {
   waiting_bytes_ += bytes;
   to_write_.push_back(std::move(message));
   WriteNext();
-}
-
-void HubConnection::HangUp() {
-  hanging_up_ = true;
-  WriteNext();
-}
-
-void HubConnection::Abort(absl::Status why) {
-  if (!abort_reason_.ok() || finishing_) return;
-  abort_reason_ = std::move(why);
-  context_.TryCancel();
 }
 
 void HubConnection::WriteNext() {

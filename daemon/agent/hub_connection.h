@@ -1,10 +1,11 @@
 // One attempt to attach to the controller, from connecting to its end, and the
 // wait before the next one. It moves messages; agent_stream.h interprets them
 // and retries. It disconnects from a controller that does not read: unsent
-// messages are bounded, and so is the time for each message (write_time.h).
+// messages are bounded, and so is the time for each message (scheduler.h).
 #ifndef DAEMON_AGENT_HUB_CONNECTION_H_
 #define DAEMON_AGENT_HUB_CONNECTION_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -34,7 +35,10 @@ class EventLoop {
   EventLoop();
   // Runs what was posted and ends. REQUIRES: no thread posts any more, and
   // every operation begun on queue() has a tag that will run.
-  ~EventLoop();
+  ~EventLoop() {
+    queue_.Shutdown();
+    thread_.join();
+  }
 
   // Runs `run` on the loop's thread, soon and in the order of the calls.
   void Post(std::function<void()> run) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -74,10 +78,17 @@ class Backoff {
         random_(std::move(random)),
         bound_(options.initial) {}
 
-  absl::Duration Next();
+  absl::Duration Next() {
+    const absl::Duration wait = bound_ * random_();
+    bound_ = std::min(bound_ * 2, std::max(options_.max, spread_));
+    return std::max(wait, options_.min);
+  }
   // After a success: the next wait is a first one again. A controller's
   // `spread` counts up to kMaxSpread.
-  void Reset(absl::Duration spread = absl::ZeroDuration());
+  void Reset(absl::Duration spread = absl::ZeroDuration()) {
+    spread_ = std::min(spread, kMaxSpread);
+    bound_ = std::max(options_.initial, spread_);
+  }
 
   static constexpr absl::Duration kMaxSpread = absl::Minutes(5);
 
@@ -121,7 +132,10 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
 
   // `loop` must outlive the connection.
   HubConnection(const std::shared_ptr<grpc::Channel>& channel, EventLoop* loop,
-                Callbacks callbacks);
+                Callbacks callbacks)
+      : loop_(loop),
+        callbacks_(std::move(callbacks)),
+        stub_(AgentHub::NewStub(channel)) {}
 
   // Limits of unsent messages: a controller must not fill this host's memory.
   static constexpr size_t kMaxWaiting = 4096;
@@ -131,9 +145,16 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
   void Start(AgentMessage first);
   void Send(AgentMessage message);
   // Ends our half of the stream, and waits for the controller to end its own.
-  void HangUp();
+  void HangUp() {
+    hanging_up_ = true;
+    WriteNext();
+  }
   // Ends the stream at once and passes `why` to on_end.
-  void Abort(absl::Status why);
+  void Abort(absl::Status why) {
+    if (!abort_reason_.ok() || finishing_) return;
+    abort_reason_ = std::move(why);
+    context_.TryCancel();
+  }
 
  private:
   void Read();

@@ -11,7 +11,7 @@
 #include "daemon/agent/self_check.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/host_reader.h"
-#include "daemon/host/change/namespace_access.h"
+#include "daemon/host/change/sysctl_writer.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/device_users.h"

@@ -1,6 +1,5 @@
 #include "daemon/agent/run_daemon.h"
 
-#include <fstream>
 #include <random>
 
 #include "absl/strings/str_replace.h"
@@ -30,46 +29,10 @@ constexpr size_t kMaxQueuedWork = 16;
 // Every deadline of a task is shorter than half of that.
 constexpr absl::Duration kLongestWork = absl::Minutes(25);
 
-// Both ids are one short line; a longer file is invalid.
-std::string ReadId(const std::string& path) {
-  char buffer[128] = {};
-  std::ifstream(path).read(buffer, sizeof(buffer) - 1);
-  static const LazyRE2 kId = {R"(\s*([0-9A-Za-z-]*)\s*)"};
-  std::string id;
-  HasForm(buffer, *kId, &id);
-  return id;
-}
-
-int64_t ReadBootTime(const std::string& path) {
-  static const LazyRE2 kBootTime = {R"(btime (\d+))"};
-  std::ifstream file(path);
-  int64_t time = 0;
-  for (std::string line; std::getline(file, line);) {
-    if (HasForm(line, *kBootTime, &time)) break;
-  }
-  return time;
-}
-
-// Makes the folder and its parents. Errors show when the journals are read.
-void MakeStateFolder(const std::string& folder, FileSystem* files) {
-  std::string path;
-  for (absl::string_view part :
-       absl::StrSplit(folder, '/', absl::SkipEmpty())) {
-    absl::StrAppend(&path, "/", part);
-    files->MakeDirectory(path, path == folder ? 0700 : 0755).IgnoreError();
-  }
-}
-
 Applier MakeApplier(const AgentFlags& flags, const std::string& host,
                     const DaemonParts& parts) {
-  ApplierOptions options;
-  options.host = host;
-  options.state_folder = absl::StrCat(flags.state, "/apply");
-  options.find_paths = [paths = HostPaths{flags.root}] {
-    return FindMachinePaths(paths);
-  };
   return Applier(
-      std::move(options), parts.access,
+      OptionsOf(host, flags.root, flags.state), parts.access,
       [config = flags.config, log = parts.log] {
         return ReadHostAllows(config, log);
       },
@@ -272,13 +235,41 @@ std::string AuditPath(absl::string_view root, absl::string_view state) {
 }
 
 Hello ReadMachineIds(const std::string& root) {
+  // Both ids are one short line; a longer file is invalid.
+  static const LazyRE2 kId = {"([0-9A-Za-z-]{0,126})"};
+  static const LazyRE2 kBootTime = {R"((?s)(?:.*\n)?btime (\d+)(?:\n.*)?)"};
+  const FileReader files(root);
+  const auto read = [&files](const char* path, const RE2& form, auto* value) {
+    HasForm(files.ReadTrimmed(path).value_or(""), form, value);
+  };
   Hello hello;
-  hello.set_machine_id(ReadId(absl::StrCat(root, "/etc/machine-id")));
-  hello.set_boot_id(
-      ReadId(absl::StrCat(root, "/proc/sys/kernel/random/boot_id")));
-  hello.set_simulation(ReadSimulation(FileReader(root)));
-  hello.set_booted_at_s(ReadBootTime(absl::StrCat(root, "/proc/stat")));
+  read("/etc/machine-id", *kId, hello.mutable_machine_id());
+  read("/proc/sys/kernel/random/boot_id", *kId, hello.mutable_boot_id());
+  hello.set_simulation(ReadSimulation(files));
+  int64_t booted_at_s = 0;
+  read("/proc/stat", *kBootTime, &booted_at_s);
+  hello.set_booted_at_s(booted_at_s);
   return hello;
+}
+
+void MakeStateFolder(const std::string& folder, FileSystem* files) {
+  std::string path;
+  for (absl::string_view part :
+       absl::StrSplit(folder, '/', absl::SkipEmpty())) {
+    absl::StrAppend(&path, "/", part);
+    files->MakeDirectory(path, path == folder ? 0700 : 0755).IgnoreError();
+  }
+}
+
+ApplierOptions OptionsOf(const std::string& host, const std::string& root,
+                         const std::string& state) {
+  ApplierOptions options;
+  options.host = host;
+  options.state_folder = absl::StrCat(state, "/apply");
+  options.find_paths = [paths = HostPaths{root}] {
+    return FindMachinePaths(paths);
+  };
+  return options;
 }
 
 absl::Status RunDaemon(const AgentFlags& flags,

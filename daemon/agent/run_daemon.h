@@ -53,6 +53,13 @@ inline constexpr size_t kMaxAuditBytes = 8 << 20;
 // Path of the audit file; `state` is below `root`.
 std::string AuditPath(absl::string_view root, absl::string_view state);
 
+// Makes the folder and its parents. Errors show when its files are used.
+void MakeStateFolder(const std::string& folder, FileSystem* files);
+
+// The options of the applier whose journals are below `state`.
+ApplierOptions OptionsOf(const std::string& host, const std::string& root,
+                         const std::string& state);
+
 // Retries what FirstRecovery left unfinished; meanwhile the host is observed
 // and every apply is refused with the reason. Returns OK after SIGTERM or
 // SIGINT, once a running apply has ended. Returns earlier only if the daemon

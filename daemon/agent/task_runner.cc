@@ -227,11 +227,6 @@ absl::StatusOr<TaskRunner::JobPtr> TaskRunner::PlaceLocked(const JobPtr& job) {
   return job;
 }
 
-bool TaskRunner::QueueLocked(const JobPtr& job) {
-  return pool_->TryRun(
-      [runner = shared_from_this(), job] { runner->RunJobs(job); });
-}
-
 void TaskRunner::RunJobs(JobPtr job) {
   while (job != nullptr) {
     absl::Duration waited;
@@ -416,11 +411,6 @@ absl::Status TicketTasks::Begin(const AuditEntry& entry) {
       parts_.audit == nullptr ? absl::OkStatus() : parts_.audit->Begin(entry);
   if (!written.ok()) reads_ = false;
   return written;
-}
-
-void TicketTasks::End(const AuditEntry& entry, absl::string_view result) {
-  reads_ = false;
-  if (parts_.audit != nullptr) parts_.audit->End(entry, result);
 }
 
 absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsTask& task,

@@ -126,7 +126,10 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   // Queues the job, or returns an equal one to join.
   absl::StatusOr<JobPtr> PlaceLocked(const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool QueueLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool QueueLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return pool_->TryRun(
+        [runner = shared_from_this(), job] { runner->RunJobs(job); });
+  }
   // Runs the job, and then equal ones that arrived meanwhile.
   void RunJobs(JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Duration BeginLocked(const JobPtr& job)
@@ -214,7 +217,10 @@ class TicketTasks {
   absl::Status CheckAllowed(const AuditEntry& entry) const;
   // OK if this task may begin, with its line in the audit file.
   absl::Status Begin(const AuditEntry& entry);
-  void End(const AuditEntry& entry, absl::string_view result);
+  void End(const AuditEntry& entry, absl::string_view result) {
+    reads_ = false;
+    if (parts_.audit != nullptr) parts_.audit->End(entry, result);
+  }
 
   const Parts parts_;
   std::atomic<bool> reads_{false};  // Set while reading.

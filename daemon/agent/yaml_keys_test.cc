@@ -1,7 +1,5 @@
 // The tables of config/spec/keys agree with the loaders of cluster.yaml,
 // job.yaml and agent.yaml, and with their pages of the manual.
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +11,7 @@
 #include "daemon/agent/agent_flags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -23,12 +22,6 @@ using ::testing::Not;
 
 constexpr absl::string_view kFiles[] = {"cluster", "job", "agent"};
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file) << path;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 struct Key {
   std::string name, value, fallback;
 };
@@ -36,7 +29,7 @@ struct Key {
 std::vector<Key> KeysOf(absl::string_view file) {
   std::vector<Key> keys;
   const std::string text =
-      ReadFile(absl::StrCat("config/spec/keys/", file, ".txt"));
+      TestData(absl::StrCat("config/spec/keys/", file, ".txt"));
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     const std::vector<std::string> cells = absl::StrSplit(line, " | ");
     if (cells.size() != 4 || absl::StartsWith(line, "#")) continue;
@@ -132,8 +125,8 @@ TEST(YamlKeysTest, ADefaultOfClusterYamlMayBeWritten) {
 TEST(YamlKeysTest, ThePagesHaveTheTables) {
   for (const absl::string_view file : kFiles) {
     const std::string name = absl::StrCat(file, "-yaml.md");
-    EXPECT_TRUE(ReadFile("config/spec/" + name) ==
-                ReadFile("daemon/docs/" + name))
+    EXPECT_TRUE(TestData("config/spec/" + name) ==
+                TestData("daemon/docs/" + name))
         << name << " lacks the keys of config/spec/keys. Write its tables:"
         << "\n  bazel build //config/spec:pages && cp bazel-bin/config/spec/"
         << name << " daemon/docs/";
@@ -144,7 +137,7 @@ TEST(YamlKeysTest, TheExamplesOfThePagesLoad) {
   size_t examples = 0;
   for (const absl::string_view file : kFiles) {
     const std::vector<std::string> parts =
-        absl::StrSplit(ReadFile(absl::StrCat("daemon/docs/", file, "-yaml.md")),
+        absl::StrSplit(TestData(absl::StrCat("daemon/docs/", file, "-yaml.md")),
                        "\n```yaml\n");
     for (size_t k = 1; k < parts.size(); ++k, ++examples) {
       const std::string example = parts[k].substr(0, parts[k].find("```"));

@@ -16,6 +16,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -240,46 +241,11 @@ HostQuestions ControllerServer::Questions() {
     ASSIGN_OR_RETURN(const bool renews, enrolment_->Admit(host, pem));
     return AdmittedHost{renews, enrolment_->BoundTo(host, machine_id)};
   };
-  questions.certificate =
-      [this](const std::string& host, const std::string& pem,
-             const CertificateRequest& request,
-             const std::function<void(CertificateAnswer)>& reply) {
-        const bool taken =
-            parts_.pool->TryRun([this, host, pem, request, reply] {
-              absl::StatusOr<Enrolled> enrolled =
-                  enrolment_->Renew(host, pem, request.signing_request());
-              CertificateAnswer answer;
-              if (enrolled.ok()) {
-                *answer.mutable_enrolled() = *std::move(enrolled);
-              } else {
-                answer.set_refused(std::string(enrolled.status().message()));
-              }
-              reply(std::move(answer));
-            });
-        if (taken) return;
-        CertificateAnswer busy;
-        busy.set_refused("the controller has too much to do");
-        reply(std::move(busy));
-      };
-  return questions;
-}
-
-void ControllerServer::BeginOwnRoots(const std::string& ca) {
-  ReadOwnRoots(ca);
-  const auto read_soon = [this, ca] {
-    {
-      absl::MutexLock lock(&roots_mutex_);
-      if (reads_roots_) return;  // The disk hangs.
-      reads_roots_ = true;
-    }
-    if (parts_.pool->TryRun(
-            callbacks_.Wrap([this, ca] { ReadOwnRoots(ca); }))) {
-      return;
-    }
-    absl::MutexLock lock(&roots_mutex_);
-    reads_roots_ = false;
+  questions.renew = [this](const std::string& host, const std::string& pem,
+                           const std::string& signing_request) {
+    return enrolment_->Renew(host, pem, signing_request);
   };
-  RunEvery(parts_.scheduler, kRootsInterval, callbacks_.Wrap(read_soon));
+  return questions;
 }
 
 void ControllerServer::ReadOwnRoots(const std::string& ca) {
@@ -289,9 +255,15 @@ void ControllerServer::ReadOwnRoots(const std::string& ca) {
     roots.emplace();
     for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
   }
-  absl::MutexLock lock(&roots_mutex_);
-  roots_ = std::move(roots);
-  reads_roots_ = false;
+  {
+    absl::MutexLock lock(&roots_mutex_);
+    roots_ = std::move(roots);
+  }
+  // Only now: while the disk hangs, no second thread should wait for it.
+  const auto read = [this, ca] { ReadOwnRoots(ca); };
+  parts_.scheduler->RunAfter(kRootsInterval, callbacks_.Wrap([this, read] {
+    callbacks_.RunSoon(parts_.pool, parts_.scheduler, read);
+  }));
 }
 
 HostFacts ControllerServer::WithOwnRoots(HostFacts facts) const {
@@ -364,7 +336,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
         [&kept](auto* waivers) { waivers->Add(kept->begin(), kept->end()); });
   }
   server->changes_.Recover();
-  server->BeginOwnRoots(options.tls.ca);
+  server->ReadOwnRoots(options.tls.ca);
   ASSIGN_OR_RETURN(
       server->acceptor_,
       ConnectionAcceptor::Listen(AcceptAs(options, parts.audit), parts.log));
@@ -451,8 +423,6 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
   ClusterNumbers numbers;
   numbers.hosts = hosts_.Entries(*parts_.spec->spec());
   numbers.now = parts_.scheduler->Now();
-  numbers.in_maintenance =
-      HostsInMaintenance(*parts_.spec->spec(), numbers.now);
   numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();
@@ -512,16 +482,14 @@ void ControllerServer::ReadSpec(absl::Duration settle) {
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now) {
-  std::vector<std::string> lines;
-  const auto add = [&lines](const std::vector<FindingValue>& ending) {
-    for (const FindingValue& line : ending) lines.push_back(EnglishText(line));
-  };
-  add(EndingCertificates(tls, now));
-  if (ca_dir.empty()) return lines;
-  add(EndingCertificates(
-      {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
-      "noticed-after-a-restart"));
-  return lines;
+  std::vector<FindingValue> ending = EndingCertificates(tls, now);
+  if (!ca_dir.empty()) {
+    const std::vector<FindingValue> issuing = EndingCertificates(
+        {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
+        "noticed-after-a-restart");
+    ending.insert(ending.end(), issuing.begin(), issuing.end());
+  }
+  return Each<std::string>(ending, EnglishText);
 }
 
 }  // namespace clusterd

@@ -137,8 +137,7 @@ class ControllerServer {
   WatchSources WatchedSettings();
   // No check begins before `settle` has passed.
   void ReadSpec(absl::Duration settle);
-  // Reads the CA file now, and then periodically on the pool.
-  void BeginOwnRoots(const std::string& ca);
+  // Reads the CA file, and then periodically on the pool.
   void ReadOwnRoots(const std::string& ca) ABSL_LOCKS_EXCLUDED(roots_mutex_);
   // Sets HostFacts.controller_roots, but not for a simulated host. It runs on
   // threads of streams, so it never waits for the disk.
@@ -153,7 +152,6 @@ class ControllerServer {
   mutable absl::Mutex roots_mutex_;
   // Unset while the CA file cannot be read.
   std::optional<RootsFact::Roots> roots_ ABSL_GUARDED_BY(roots_mutex_);
-  bool reads_roots_ ABSL_GUARDED_BY(roots_mutex_) = false;
   AttachedHosts hosts_;
   const double start_rate_;  // Handshakes a second.
   const ControllerParts parts_;

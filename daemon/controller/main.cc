@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -61,15 +60,15 @@ void RaiseOpenFiles(int hosts, Log* log) {
   // Each host has one connection, briefly two when it reconnects.
   const rlim_t wanted = 2 * static_cast<rlim_t>(hosts) + kFurtherFiles;
   if (limit.rlim_cur >= wanted) {
-    log->Info(absl::StrCat("up to ", limit.rlim_cur, " open files; ", hosts,
-                           " hosts need ", wanted));
+    log->Info("up to ", limit.rlim_cur, " open files; ", hosts, " hosts need ",
+              wanted);
     return;
   }
-  log->Warning(absl::StrCat(
+  log->Warning(
       "only ", limit.rlim_cur, " files may be open, ", hosts, " hosts need ",
       wanted,
       ": further connections wait; raise LimitNOFILE= of its unit, or ulimit "
-      "-Hn"));
+      "-Hn");
 }
 
 // The allocator would keep the memory that a flood of connections took.
@@ -99,9 +98,9 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       const auto credentials,
       MakeServerCredentials(
           flags.tls, kTlsRefreshSeconds, [log](const std::string& why) {
-            log->Error(absl::StrCat(
+            log->Error(
                 "certificate files refused, the last good pair stays in use: ",
-                why));
+                why);
           }));
   ThreadScheduler scheduler;
   ASSIGN_OR_RETURN(const auto spec, SpecHolder::Open(flags.spec, self.cluster,
@@ -142,13 +141,13 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       log->Warning(line);
     }
   });
-  log->Notice(absl::StrCat(
+  log->Notice(
       "clusterd-controller ", kClusterdVersion, ": cluster ", self.cluster,
       ", ",
       spec->learns()
           ? absl::StrCat("learns: there is no ", flags.spec, " yet")
           : absl::StrCat(spec->spec()->servers_size(), " hosts in the spec"),
-      ", listening on port ", server->port()));
+      ", listening on port ", server->port());
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
   RunEvery(&scheduler, absl::Minutes(1), &GiveBackMemory);

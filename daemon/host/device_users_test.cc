@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -235,9 +236,7 @@ TEST_F(DeviceUsersTest, NamesEachProcessOnceWithItsDevices) {
   ASSERT_EQ(fact.value().processes_size(), 1) << fact.ShortDebugString();
   const NpuProcess& process = fact.value().processes(0);
   EXPECT_EQ(process.pid(), static_cast<uint32_t>(orphan));
-  ASSERT_EQ(process.devices_size(), 2);
-  EXPECT_EQ(process.devices(0), 0u);
-  EXPECT_EQ(process.devices(1), 3u);
+  ASSERT_THAT(process, HasFields("devices: 0 devices: 3"));
   for (const int fd : {pids[0], pids[1], hold[0], hold[1]}) close(fd);
 }
 
@@ -270,9 +269,8 @@ const std::string kIdle =
 
 TEST(ParseNamespaceNodeTest, ReadsContainersAndLeavesTheHostOut) {
   const auto owners = ParseNamespaceNode(kIdle + kHost).value();
-  ASSERT_EQ(owners.owners_size(), 1);
-  EXPECT_EQ(owners.owners(0).pid(), 731804u);
-  EXPECT_EQ(owners.owners(0).identity(), "5b0c7e21d9f4");
+  ASSERT_THAT(owners,
+              HasFields("owners { pid: 731804 identity: '5b0c7e21d9f4' }"));
   EXPECT_THAT(owners.owners(0).devices(), ElementsAre(3, 6));
   EXPECT_THAT(ParseNamespaceNode(kHost)->owners(), IsEmpty());
   EXPECT_THAT(ParseNamespaceNode("")->owners(), IsEmpty());
@@ -326,10 +324,8 @@ class DeviceOwnersTest : public ::testing::Test {
 
 TEST_F(DeviceOwnersTest, TellsWhatTheOwnerIsAndThatItUsesNothing) {
   const DeviceOwner owner = Owner();
-  EXPECT_EQ(owner.command(), "bash");
-  EXPECT_EQ(owner.age_s(), 86400u);
-  EXPECT_FALSE(owner.privileged());
-  EXPECT_FALSE(owner.uses_device());
+  EXPECT_THAT(owner, HasFields(R"(
+      command: "bash" age_s: 86400 privileged: false uses_device: false)"));
 }
 
 TEST_F(DeviceOwnersTest, KnowsAContainerThatComputes) {

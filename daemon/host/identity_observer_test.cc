@@ -9,6 +9,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -77,12 +78,11 @@ TEST_F(IdentityObserverTest, ReadsWhoTheMachineIs) {
   AddPciDevice("3e", "0x19e5", "0xd802");
   AddPciDevice("3f", "0x19e5", "0xa250");
   const IdentityFacts facts = Identity();
-  EXPECT_EQ(facts.hostname().value(), "server0");
-  EXPECT_EQ(facts.kernel_release().value(), "5.10.0-60.18.0.50");
-  EXPECT_EQ(facts.boot_id().value(), "7d3b5b0c-1");
-  EXPECT_EQ(facts.machine_id().value(), "0123456789abcdef");
-  EXPECT_EQ(facts.os_release().value(), "openEuler 22.03");
-  EXPECT_EQ(facts.npu_series().value(), "A2 x 2");
+  EXPECT_THAT(facts, HasFields(R"(
+      hostname { value: "server0" } kernel_release {
+      value: "5.10.0-60.18.0.50" } boot_id { value: "7d3b5b0c-1" }
+      machine_id { value: "0123456789abcdef" } os_release {
+      value: "openEuler 22.03" } npu_series { value: "A2 x 2" })"));
   EXPECT_FALSE(facts.architecture().value().empty());
 }
 
@@ -171,9 +171,8 @@ TEST(ParseKillsTest, ReadsBothBoundsAndTheOlderForm) {
   ASSERT_THAT(kills, SizeIs(4));
   EXPECT_EQ(kills[0].pid(), 9u);
   kills.erase(kills.begin());
-  EXPECT_EQ(kills[0].command(), "b (c)");
-  EXPECT_TRUE(kills[0].of_cgroup());
-  EXPECT_EQ(kills[0].seconds_ago(), 99u);
+  EXPECT_THAT(kills[0],
+              HasFields("command: 'b (c)' of_cgroup: true seconds_ago: 99"));
   EXPECT_EQ(kills[1].pid(), 4711u);
   EXPECT_FALSE(kills[1].of_cgroup());
   EXPECT_EQ(kills[2].pid(), 7u);

@@ -16,7 +16,6 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/login_environment.h"
 
 namespace clusterd {
 namespace {

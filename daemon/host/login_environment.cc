@@ -1,5 +1,3 @@
-#include "daemon/host/login_environment.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -18,6 +16,7 @@
 #include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/launch_observer.h"
 #include "daemon/host/shell_line.h"
 
 namespace clusterd {

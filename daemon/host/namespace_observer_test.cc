@@ -116,12 +116,12 @@ TEST_F(NamespaceObserverTest, SeesOnlyTheSocketsInside) {
 
 // The first process's link is fake: its real one may be unreadable here.
 TEST_F(NamespaceObserverTest, TellsThatHostAndContainerAreOne) {
-  const auto place = OpenNetworkNamespace::Open(train_->path(), "train");
-  ASSERT_TRUE(place.ok()) << place.status();
+  const auto place =
+      OpenNetworkNamespace::Open(train_->path(), "train").value();
   ScratchRoot root;
   SystemClock clock;
   const auto read = [&] {
-    return ReadOpenNamespace(*place, Process(train_->pid()),
+    return ReadOpenNamespace(place, Process(train_->pid()),
                              FileReader(root.path()), PortSet(),
                              TimeBudget(&clock, kPatience, kPatience))
         .kernel()
@@ -153,10 +153,10 @@ TEST_F(NamespaceObserverTest, TellsAKeyThatTheKernelHasForTheHostAlone) {
   const bool had = WithOwnMounts(
       [&] {
         // Runs inside: there each namespace has its own folder.
-        const auto place = OpenNetworkNamespace::Open(train_->path(), "train");
-        ASSERT_TRUE(place.ok()) << place.status();
+        const auto place =
+            OpenNetworkNamespace::Open(train_->path(), "train").value();
         ASSERT_TRUE(
-            place->Run([] { MountEmptyOver("/proc/sys/net/ipv4"); }).ok());
+            place.Run([] { MountEmptyOver("/proc/sys/net/ipv4"); }).ok());
         const KernelFacts kernel = Observe(Process(train_->pid())).kernel();
         EXPECT_TRUE(kernel.somaxconn().has_value());
         const Missing& syn = kernel.tcp_max_syn_backlog().missing();

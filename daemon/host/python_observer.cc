@@ -15,7 +15,6 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/command/user_identity.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/launch_observer.h"
 

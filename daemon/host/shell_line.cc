@@ -49,27 +49,6 @@ void ShellLine::Take(char c) {
   ++at_;
 }
 
-void ShellLine::Append(char c) {
-  in_word_ = true;
-  word_.text += c;
-  word_.raw += c;
-}
-
-void ShellLine::EndWord() {
-  at_ = std::min(at_, text_.size());
-  if (word_.rest.empty()) word_.rest = text_.substr(at_);
-  if (in_word_) commands_.back().words.push_back(std::move(word_));
-  word_ = ShellWord();
-  in_word_ = false;
-}
-
-void ShellLine::EndCommand(char c) {
-  EndWord();
-  const bool is_double = at_ + 1 < text_.size() && text_[at_ + 1] == c;
-  if (is_double) ++at_;
-  commands_.push_back({{}, c == '&' && !is_double ? ';' : c});
-}
-
 void ShellLine::TakeQuoted(char quote) {
   in_word_ = true;
   for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {

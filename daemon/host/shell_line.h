@@ -2,6 +2,7 @@
 #ifndef DAEMON_HOST_SHELL_LINE_H_
 #define DAEMON_HOST_SHELL_LINE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -40,9 +41,24 @@ class ShellLine {
 
  private:
   void Take(char c);
-  void Append(char c);
-  void EndWord();
-  void EndCommand(char c);
+  void Append(char c) {
+    in_word_ = true;
+    word_.text += c;
+    word_.raw += c;
+  }
+  void EndWord() {
+    at_ = std::min(at_, text_.size());
+    if (word_.rest.empty()) word_.rest = text_.substr(at_);
+    if (in_word_) commands_.back().words.push_back(std::move(word_));
+    word_ = ShellWord();
+    in_word_ = false;
+  }
+  void EndCommand(char c) {
+    EndWord();
+    const bool is_double = at_ + 1 < text_.size() && text_[at_ + 1] == c;
+    if (is_double) ++at_;
+    commands_.push_back({{}, c == '&' && !is_double ? ';' : c});
+  }
   void TakeQuoted(char quote);
   // Consumes an expansion, or an array, whose characters do not end a word.
   // `around`: the enclosing quotes, or a blank.

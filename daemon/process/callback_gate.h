@@ -34,8 +34,15 @@ class CallbackGate {
   // Delays Close; false if the gate is closed. Passes may be nested.
   class Pass {
    public:
-    explicit Pass(const CallbackGate& gate);
-    ~Pass();
+    explicit Pass(const CallbackGate& gate) : state_(gate.state_) {
+      absl::MutexLock lock(&state_->mutex);
+      open_ = !state_->closed;
+      if (open_) ++state_->inside;
+    }
+    ~Pass() {
+      absl::MutexLock lock(&state_->mutex);
+      if (open_) --state_->inside;
+    }
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
@@ -60,10 +67,25 @@ class CallbackGate {
   // pool or scheduler once the gate is closed.
   void RunSoon(WorkerPool* pool, Scheduler* scheduler,
                std::function<void()> work,
-               WorkerPool::Place place = WorkerPool::Place::kInTurn) const;
+               WorkerPool::Place place = WorkerPool::Place::kInTurn) const {
+    const Pass pass(*this);
+    if (!pass || pool->TryRun(Wrap(work), place)) return;
+    scheduler->RunAfter(
+        absl::Milliseconds(100),
+        [gate = *this, pool, scheduler, work = std::move(work), place] {
+          gate.RunSoon(pool, scheduler, work, place);
+        });
+  }
 
   // Refuses new passes and waits for held ones. Must not be called with a pass.
-  void Close() const;
+  void Close() const {
+    absl::MutexLock lock(&state_->mutex);
+    state_->closed = true;
+    const auto empty = [this]() ABSL_SHARED_LOCKS_REQUIRED(state_->mutex) {
+      return state_->inside == 0;
+    };
+    state_->mutex.Await(absl::Condition(&empty));
+  }
 
  private:
   const std::shared_ptr<State> state_ = std::make_shared<State>();

@@ -1,8 +1,7 @@
-#include "daemon/process/monotonic_notification.h"
-
 #include <string>
 #include <thread>
 
+#include "daemon/process/scheduler.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

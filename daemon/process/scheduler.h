@@ -2,7 +2,10 @@
 #ifndef DAEMON_PROCESS_SCHEDULER_H_
 #define DAEMON_PROCESS_SCHEDULER_H_
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -66,6 +69,47 @@ class ThreadScheduler final : public Scheduler {
   bool stopping_ = false;
   std::thread thread_;  // Last: uses everything above.
 };
+
+// absl::Notification for bounded waits: Abseil's follow the wall clock, so
+// setting it back at boot would extend them by as much. Safe for concurrent
+// use. A wait that returned true sees effects before Notify.
+class MonotonicNotification {
+ public:
+  // May be called once.
+  void Notify() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ = true;
+    // Under the lock: a woken waiter may destroy this object.
+    changed_.notify_all();
+  }
+
+  // False: there was no Notify within `limit`.
+  bool WaitFor(absl::Duration limit) {
+    const absl::Duration bounded =
+        std::min<absl::Duration>(limit, absl::Hours(24 * 365));
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_until(
+        lock,
+        std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(bounded),
+        [this] { return done_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+};
+
+// Time limit for a peer to accept a written message. gRPC reports only whole
+// messages, so longer ones get more time.
+inline constexpr absl::Duration kWriteStall = absl::Seconds(30);
+inline constexpr size_t kLeastBytesPerSecond = 64 << 10;
+
+// 30 s, and a second for every 64 KiB.
+inline absl::Duration WriteTimeFor(size_t bytes) {
+  return kWriteStall +
+         absl::Seconds(static_cast<int64_t>(bytes / kLeastBytesPerSecond));
+}
 
 }  // namespace clusterd
 

@@ -25,26 +25,6 @@ BlockedSignals::BlockedSignals() {
   sigaction(SIGPIPE, &ignore, &pipe_before_);
 }
 
-BlockedSignals::~BlockedSignals() {
-  sigaction(SIGPIPE, &pipe_before_, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
-
-DaemonSignal BlockedSignals::Wait() {
-  for (;;) {
-    int signal = 0;
-    if (sigwait(&waited_, &signal) != 0) continue;
-    return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
-  }
-}
-
-std::optional<DaemonSignal> BlockedSignals::WaitFor(absl::Duration limit) {
-  const timespec time = absl::ToTimespec(limit);
-  const int signal = sigtimedwait(&waited_, nullptr, &time);
-  if (signal < 0) return std::nullopt;
-  return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
-}
-
 void KeepOutOfCores() {
   // RLIMIT_CORE alone does not apply where a program receives cores (core(5)).
   prctl(PR_SET_DUMPABLE, 0);

@@ -26,14 +26,28 @@ class BlockedSignals {
  public:
   BlockedSignals();
   // Restores the calling thread's mask and SIGPIPE.
-  ~BlockedSignals();
+  ~BlockedSignals() {
+    sigaction(SIGPIPE, &pipe_before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   BlockedSignals(const BlockedSignals&) = delete;
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
   // Blocks until one of the three arrives.
-  DaemonSignal Wait();
+  DaemonSignal Wait() {
+    for (;;) {
+      int signal = 0;
+      if (sigwait(&waited_, &signal) != 0) continue;
+      return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
+    }
+  }
   // The same for at most `limit`; no result: none has arrived.
-  std::optional<DaemonSignal> WaitFor(absl::Duration limit);
+  std::optional<DaemonSignal> WaitFor(absl::Duration limit) {
+    const timespec time = absl::ToTimespec(limit);
+    const int signal = sigtimedwait(&waited_, nullptr, &time);
+    if (signal < 0) return std::nullopt;
+    return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
+  }
 
  private:
   sigset_t waited_;

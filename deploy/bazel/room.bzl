@@ -10,6 +10,31 @@ _TEST_DEPS = [
     "@system//:gtest_main",
 ]
 
+# What the code of all parts is written in.
+_COMMON_DEPS = [
+    "//config/values",
+    "//config/words",
+    "//proto:messages",
+    "@system//:absl",
+    "@system//:protobuf",
+]
+
+# The parts: who may use their rooms, and what their tests have.
+_PARTS = {
+    "client": struct(users = "//:client_users", test_deps = []),
+    "config": struct(users = "//:code", test_deps = []),
+    "daemon/agent": struct(users = "//:agent_users", test_deps = []),
+    "daemon/controller": struct(users = "//:controller_users", test_deps = ["//tests/support/process"]),
+    "daemon/host": struct(users = "//:host_users", test_deps = ["//tests/support/host"]),
+    "tests": struct(users = "//:code", test_deps = []),
+}
+
+def _part():
+    for folder, part in _PARTS.items():
+        if (native.package_name() + "/").startswith(folder + "/"):
+            return part
+    return struct(users = "//visibility:private", test_deps = [])
+
 def _joined(name, files, testonly, namespace):
     """Joins files of a room to a few sources.
 
@@ -52,11 +77,13 @@ def room(
         deps = [],
         visibility = None,
         testonly = False,
+        bare = False,
         exclude = [],
         folders = [],
         data = [],
         test_deps = [],
         test_data = [],
+        test_linkopts = [],
         test_size = "small",
         test_shards = None,
         tests_run_by = [],
@@ -72,16 +99,21 @@ def room(
 
     Args:
       name: of the library where it is not the folder's.
-      deps: of the library.
-      visibility: who may use it.
+      deps: of the library, beside the values, words and messages that all code
+        has, and for tests GoogleTest.
+      visibility: who may use it, if not the users of its part (_PARTS).
       testonly: whether it is for tests alone.
+      bare: whether it is below the values, words and messages, or goes without
+        them, and without what the tests of its part have.
       exclude: files with a target of their own: programs, and what not
         everybody who sees the folder may include.
       folders: below it, without a BUILD file of their own: what would make
         this one too full to be found through.
       data: files that users of the library need when they run.
-      test_deps: what the tests need beside the library and its deps.
+      test_deps: what the tests need beside the library, its deps, and what the
+        tests of its part have.
       test_data: files that the tests read.
+      test_linkopts: as in cc_test.
       test_size: of the test binary, as in cc_test.
       test_shards: in how many processes the cases run.
       tests_run_by: packages whose room runs these tests, which are too few for
@@ -96,7 +128,14 @@ def room(
     tests = native.glob([at + "*_test.cc" for at in places], exclude = exclude + apart)
     srcs = native.glob([at + "*.cc" for at in places], exclude = exclude + [at + "*_test.cc" for at in places])
     hdrs = native.glob([at + "*.h" for at in places], exclude = exclude)
-    waits = [_WAIT] if testonly and native.package_name() != "tests/support/wait" else []
+    deps = deps + (["@system//:absl"] if bare else _COMMON_DEPS)
+    if testonly:
+        deps = deps + ["@system//:gtest"]
+    if testonly and native.package_name() != "tests/support/wait":
+        library_deps = deps + [_WAIT]
+    else:
+        library_deps = deps
+    test_deps = test_deps + ([] if bare else _part().test_deps)
     library = []
     if srcs or hdrs:
         library = [":" + name]
@@ -109,8 +148,8 @@ def room(
             }),
             hdrs = hdrs,
             data = data,
-            visibility = visibility,
-            deps = deps + waits + ["@system//:absl"],
+            visibility = visibility or [_part().users],
+            deps = library_deps,
         )
     if tests_run_by:
         native.filegroup(
@@ -124,6 +163,7 @@ def room(
             size = test_size,
             srcs = _joined(name + "_tests", tests + more_tests, True, "namespace"),
             data = test_data,
+            linkopts = test_linkopts,
             shard_count = test_shards,
             deps = library + deps + test_deps + _TEST_DEPS,
         )

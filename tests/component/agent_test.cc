@@ -21,7 +21,6 @@ namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Reads the hello, sends its messages, and collects results until the host
 // hangs up.
@@ -130,7 +129,6 @@ class AgentTest : public testing::Test {
   }
 
   TestCertificates certificates_;
-  absl::Notification gate_;  // Outlives the observations that wait for it.
   MemoryObserver observer_{HostFacts()};
   TestAudit audit_;
   std::unique_ptr<ScriptedHub> hub_;
@@ -176,33 +174,6 @@ TEST_F(AgentTest, SaysWhoAndWhatItIs) {
   EXPECT_THAT(hub_->hello().tasks(), ElementsAre("observe"));
 }
 
-TEST_F(AgentTest, ExecutesTasksUnderItsOwnName) {
-  Start({WelcomeTo("test"), ObserveTask(41)});
-  const std::vector<TaskResult> results = hub_->WaitForResults(1);
-  EXPECT_EQ(results[0].task_id(), 41u);
-  EXPECT_EQ(results[0].facts().host(), "server0");
-}
-
-TEST_F(AgentTest, NeverAnswersCancelledTask) {
-  observer_.HoldUntil(&gate_);
-  HubMessage cancel;
-  cancel.mutable_cancel()->set_task_id(1);
-  HubMessage unknown;
-  unknown.mutable_task()->set_task_id(2);
-  Start({WelcomeTo("test"), ObserveTask(1), cancel, unknown});
-  // The second task's answer shows that the cancel has been read.
-  ASSERT_EQ(hub_->WaitForResults(1)[0].task_id(), 2u);
-  gate_.Notify();
-  host_->stream().Stop();
-  EXPECT_EQ(hub_->WaitForResults(1).size(), 1u);
-}
-
-TEST_F(AgentTest, RefusesControllerOfAnotherCluster) {
-  Start({WelcomeTo("prod")});
-  EXPECT_TRUE(host_->log().WaitFor("the controller is of cluster \"prod\""));
-  EXPECT_FALSE(host_->Status().attached());
-}
-
 TEST_F(AgentTest, RefusesTaskBeforeTheWelcome) {
   Start({ObserveTask(1)});
   EXPECT_TRUE(host_->log().WaitFor("first message was not a welcome"));
@@ -223,21 +194,6 @@ TEST_F(AgentTest, StopsWhileItCannotAttach) {
   ASSERT_TRUE(hub_->WaitForAttached(1));
   host_->stream().Stop();
   EXPECT_FALSE(host_->Status().attached());
-}
-
-TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
-  TestCertificates certificates;
-  MemoryObserver observer{HostFacts()};
-  TestHost::Options options;
-  // No program can listen on port 0.
-  options.controller = "127.0.0.1:0";
-  options.name = "server0";
-  options.tls = certificates.Host("server0");
-  TestHost host(options, &observer);
-  EXPECT_TRUE(host.log().WaitFor("not attached to 127.0.0.1:0: UNAVAILABLE"));
-  EXPECT_THAT(host.Status().last_error(), HasSubstr("UNAVAILABLE"));
-  host.stream().Stop();
-  EXPECT_FALSE(host.Status().attached());
 }
 
 // Never reads after the hello.

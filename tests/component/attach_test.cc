@@ -82,26 +82,6 @@ TEST(ForgetHostTest, ForgetsAHostThatHasLeftAndNoOther) {
             grpc::StatusCode::NOT_FOUND);
 }
 
-TEST(ForgetHostTest, SaysThatAHostOfTheSpecStaysExpected) {
-  RunningController controller(1);
-  ForgetHostResponse response;
-  const std::string address = controller.spec().spec()->servers(0).address();
-  EXPECT_EQ(Forget(*Operator(controller.certificates, controller), address,
-                   &response),
-            grpc::StatusCode::OK);
-  EXPECT_EQ(response.host(), "server0");
-  EXPECT_TRUE(response.in_spec());
-  EXPECT_FALSE(controller.Entry("server0").attached());
-}
-
-TEST(ForgetHostTest, IsForThoseWhoMayChangeHosts) {
-  RunningController controller(1);
-  const auto viewer = controller.Client();
-  ForgetHostResponse response;
-  EXPECT_EQ(Forget(*viewer, "server0", &response),
-            grpc::StatusCode::PERMISSION_DENIED);
-}
-
 TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   RunningController controller(1);
   AttachedHost host(controller, "server0");
@@ -111,40 +91,6 @@ TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   controller.Start();
   ASSERT_TRUE(host->WaitAttached());
   EXPECT_TRUE(controller.Entry("server0").attached());
-}
-
-TEST(AttachTest, SecondControllerCannotShareThePort) {
-  RunningController controller(1);
-  ControllerServerOptions options;
-  options.listen = controller.address();
-  WorkerPool pool(1, 1);
-  CapturedLog log;
-  AuditLog audit(controller.certificates.folder() + "/audit.jsonl", {1 << 20},
-                 "", &controller.scheduler, &log);
-  const auto credentials =
-      MakeServerCredentials(controller.certificates.Controller());
-  ASSERT_TRUE(credentials.ok());
-  const auto second = ControllerServer::Start(
-      options, *credentials,
-      ControllerParts{&controller.spec(), &controller.history(),
-                      &controller.scheduler, &pool, &log, /*hosts=*/nullptr,
-                      &controller.gate(), &audit});
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(second.status(), HasText(controller.address()));
-}
-
-// The first stream no longer answers, as after a power cut.
-TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
-  RunningController controller(1);
-  const TlsFiles tls = controller.certificates.Host("server0");
-  RawHost first(controller.address(), tls);
-  ASSERT_TRUE(first.Attach());
-  RawHost second(controller.address(), tls);
-  ASSERT_TRUE(second.Attach());
-  EXPECT_EQ(first.End().code(), absl::StatusCode::kAborted);
-  const HostEntry entry = controller.Entry("server0");
-  EXPECT_TRUE(entry.attached());
-  EXPECT_EQ(entry.conflict(), "");
 }
 
 // Every user of the server can read both ids.
@@ -290,16 +236,6 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
   EXPECT_EQ(asked.wrong(0).summary(), "server0 device 5");
   ASSERT_GE(asked.changes().changes_size(), 1);
   EXPECT_EQ(asked.changes().changes(0).after(), FAIL);
-}
-
-TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
-  RunningController controller(1);
-  Watcher watcher(controller);
-  ASSERT_TRUE(watcher.WaitUntilNotified());
-  controller.Stop();
-  const grpc::Status end = watcher.End();
-  EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(end.error_message(), Say("msg-hub-stopping"));
 }
 
 TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {

@@ -1,6 +1,5 @@
 // Checks from a client's request to its report, with hosts that answer, lag,
 // die, lie or stay detached.
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,12 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "config/rules/judge.h"
-#include "config/spec/spec_loader.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/write_time.h"
+#include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"
@@ -129,47 +126,6 @@ TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
   EXPECT_EQ(progress.back().failed(), 1u);
 }
 
-TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
-  ManualController controller(2);  // No deadline expires.
-  GoodHost host0(controller, 0);
-  RawHost doomed(controller.address(), controller.certificates.Host("server1"));
-  ASSERT_TRUE(doomed.Attach());
-
-  BackgroundCheck check(&controller);
-  ASSERT_NE(doomed.ReceiveTask(), 0u);
-  doomed.Kill();
-
-  const Report& report = check.Wait();
-  EXPECT_EQ(HostOf(report, "server0").state(), PASS);
-  EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
-              HasSubstr("its connection ended"));
-}
-
-TEST(CheckTest, SilentHostCostsItsDeadline) {
-  ManualController controller(1);
-  RawHost silent(controller.address(), controller.certificates.Host("server0"));
-  ASSERT_TRUE(silent.Attach());
-  // Shorter than the write deadline, which may still run, since the controller
-  // may not know yet that the host took the task.
-  constexpr int kHostMs = 5000;
-  static_assert(absl::Milliseconds(kHostMs) < kWriteStall);
-  ClusterSpec spec = *controller.spec().spec();
-  spec.mutable_deadlines()->set_command_ms(kHostMs);
-  spec.mutable_deadlines()->set_host_ms(kHostMs);
-  std::ofstream(controller.spec_path()) << SpecToYaml(spec);
-  ASSERT_TRUE(controller.spec().Reload().ok());
-
-  BackgroundCheck check(&controller);
-  ASSERT_NE(silent.ReceiveTask(), 0u);
-  controller.scheduler.Advance(absl::Milliseconds(kHostMs));
-
-  EXPECT_THAT(HostOf(check.Wait(), "server0").no_facts_reason(),
-              HasSubstr("(deadlines.host)"));
-  HubMessage cancel;
-  ASSERT_TRUE(silent.Receive(&cancel));
-  EXPECT_TRUE(cancel.has_cancel());
-}
-
 // Each row is one answer of a host.
 TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
   struct Row {
@@ -257,147 +213,6 @@ TEST(CheckTest, HostSpeaksForNobodyElse) {
   ASSERT_EQ(link.findings_size(), 1);
   ASSERT_EQ(link.findings(0).subjects_size(), 1);
   EXPECT_EQ(link.findings(0).subjects(0).host(), "server0");
-}
-
-TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
-  RunningController controller(1);
-  GoodHost host0(controller, 0);
-  RawHost other_claimant(controller.address(),
-                         controller.certificates.Host("server0"));
-  ASSERT_TRUE(other_claimant.Send(RawHost::Hello("another machine", "boot")));
-  ASSERT_FALSE(other_claimant.End().ok());
-
-  Report report;
-  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
-
-  const RuleResult identity = RuleOf(report, "host-identity");
-  EXPECT_EQ(identity.state(), FAIL);
-  ASSERT_EQ(identity.findings_size(), 1);
-  EXPECT_THAT(identity.findings(0).observed(), HasSubstr("another machine"));
-}
-
-TEST(CheckTest, CancelledCheckStopsItsHosts) {
-  ManualController controller(1);
-  RawHost host(controller.address(), controller.certificates.Host("server0"));
-  ASSERT_TRUE(host.Attach());
-  const auto client = controller.Client();
-  const auto context = NewContext();
-  const auto stream = client->Check(context.get(), CheckRequest());
-  const uint64_t task = host.ReceiveTask();
-  ASSERT_NE(task, 0u);
-
-  context->TryCancel();
-
-  HubMessage message;
-  ASSERT_TRUE(host.Receive(&message));
-  EXPECT_EQ(message.cancel().task_id(), task);
-  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
-}
-
-// A check that the test reads event by event.
-class OpenCheck {
- public:
-  OpenCheck(Controller::Stub* client, const CheckRequest& request)
-      : context_(NewStreamContext()),
-        stream_(client->Check(context_.get(), request)) {}
-
-  // Reads until it is at that place in the queue; 0: until it has begun.
-  bool ReadUntilPlace(uint32_t place) {
-    CheckEvent event;
-    while (stream_->Read(&event)) {
-      if (event.has_progress() && event.progress().place() == place) {
-        return true;
-      }
-    }
-    return false;
-  }
-  // Reads to the end; the run id of the report, or empty without one.
-  std::string RunId() {
-    std::string id;
-    CheckEvent event;
-    while (stream_->Read(&event)) {
-      if (event.has_report()) id = event.report().run_id();
-    }
-    return id;
-  }
-  grpc::Status Finish() { return stream_->Finish(); }
-  void Cancel() { context_->TryCancel(); }
-
- private:
-  const std::unique_ptr<grpc::ClientContext> context_;
-  const std::unique_ptr<grpc::ClientReader<CheckEvent>> stream_;
-};
-
-// A request that differs from those with other numbers.
-CheckRequest RequestNumber(int number) {
-  CheckRequest request;
-  for (int i = 0; i <= number; ++i) request.add_hosts("server0");
-  return request;
-}
-
-TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
-  RunningController controller(1);
-  GoodHost host0(controller, 0);
-  absl::Notification gate;
-  host0.observer().HoldUntil(&gate);
-
-  const auto client = controller.Client();
-  OpenCheck first(client.get(), CheckRequest());
-  ASSERT_TRUE(host0.observer().WaitForBegun(1));
-  // The first one's facts may be older than a fix made before these.
-  std::vector<std::unique_ptr<OpenCheck>> later;
-  for (int i = 0; i < 12; ++i) {
-    later.push_back(std::make_unique<OpenCheck>(client.get(), CheckRequest()));
-    ASSERT_TRUE(later.back()->ReadUntilPlace(1));
-  }
-  // A client that leaves does not affect the others.
-  later.back()->Cancel();
-  EXPECT_EQ(later.back()->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  later.pop_back();
-  gate.Notify();
-
-  const std::string first_id = first.RunId();
-  const std::string shared_id = later.front()->RunId();
-  EXPECT_FALSE(first_id.empty());
-  EXPECT_FALSE(shared_id.empty());
-  EXPECT_NE(shared_id, first_id);
-  for (size_t i = 1; i < later.size(); ++i) {
-    EXPECT_EQ(later[i]->RunId(), shared_id);
-  }
-  EXPECT_EQ(controller.history().List({})->entries_size(), 2);
-}
-
-TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
-  // One user's shares of 8 and 64.
-  constexpr int kAtOnce = 4;
-  constexpr int kWaiting = 16;
-  constexpr int kPerConnection = 16;
-  RunningController controller(1);
-  RawHost silent(controller.address(), controller.certificates.Host("server0"));
-  ASSERT_TRUE(silent.Attach());
-  std::vector<std::unique_ptr<Controller::Stub>> clients;
-  std::vector<std::unique_ptr<OpenCheck>> checks;
-  for (int i = 0; i < kAtOnce + kWaiting; ++i) {
-    if (i % kPerConnection == 0) clients.push_back(controller.Client());
-    checks.push_back(
-        std::make_unique<OpenCheck>(clients.back().get(), RequestNumber(i)));
-    const int place = i < kAtOnce ? 0 : i - kAtOnce + 1;
-    ASSERT_TRUE(checks.back()->ReadUntilPlace(static_cast<uint32_t>(place)));
-  }
-
-  clients.push_back(controller.Client());
-  OpenCheck refused(clients.back().get(), RequestNumber(kAtOnce + kWaiting));
-  EXPECT_EQ(refused.RunId(), "");
-  const grpc::Status status = refused.Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), Tells("msg-hub-queue-full", kAny, kAny,
-                                            "spiffe://test/user/tester"));
-
-  // A running check is cancelled: the next begins, and the others move up.
-  checks[0]->Cancel();
-  EXPECT_FALSE(checks[0]->Finish().ok());
-  EXPECT_TRUE(checks[kAtOnce]->ReadUntilPlace(0));
-  EXPECT_TRUE(checks.back()->ReadUntilPlace(kWaiting - 1));
 }
 
 TEST(CheckTest, AsksOnlyTheNamedHosts) {

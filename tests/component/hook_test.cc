@@ -3,8 +3,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -153,20 +151,6 @@ TEST_F(HookTest, IsAnsweredByTheControllersSignedVerdict) {
   EXPECT_THAT(answer.environment(), Contains("HCCL_IF_IP=10.0.0.1"));
   EXPECT_EQ(hub_.asked, 1);
   EXPECT_TRUE(daemon_->log().WaitFor("hook slurm-prolog, job \"slurm:1.0\""));
-}
-
-TEST_F(HookTest, SixtyFourPrologsAtOnceAreAllAnswered) {
-  std::vector<std::thread> prologs;
-  std::atomic<int> allowed{0};
-  for (int i = 0; i < 64; ++i) {
-    prologs.emplace_back([this, i, &allowed] {
-      const HookAnswer answer =
-          Ask(flags_.socket, Prolog(absl::StrCat("slurm:9_", i, ".0")));
-      if (answer.basis().find("verdict of run ab12") == 0) ++allowed;
-    });
-  }
-  for (std::thread& prolog : prologs) prolog.join();
-  EXPECT_EQ(allowed, 64);
 }
 
 TEST_F(HookTest, FailsOpenWhenTheControllerGoesAwayInTheMiddle) {

@@ -13,7 +13,6 @@
 #include "config/identity/grpc_status.h"
 #include "config/identity/signature.h"
 #include "config/launch/job_spec.h"
-#include "config/spec/spec_loader.h"
 #include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -50,30 +49,11 @@ class JobHost {
 
   const std::string& name() const { return facts_.host(); }
 
-  // Holds back facts until Release.
-  void Hold() {
-    absl::MutexLock lock(&mutex_);
-    holding_ = true;
-  }
-  void Release() {
-    std::vector<uint64_t> held;
-    {
-      absl::MutexLock lock(&mutex_);
-      holding_ = false;
-      held.swap(held_);
-    }
-    for (const uint64_t task : held) AnswerTask(task);
-  }
   // The number of requests for facts.
   int observed() {
     absl::MutexLock lock(&mutex_);
     return observed_;
   }
-  void WaitObserved(int count) {
-    Wait([this, count]()
-             ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return observed_ >= count; });
-  }
-
   uint64_t Ask(const JobSpec& job, uint32_t max_age_ms = 0) {
     AgentMessage message;
     JobQuestion* const question = message.mutable_job_question();
@@ -130,14 +110,9 @@ class JobHost {
   void Run() {
     HubMessage message;
     while (host_.Receive(&message)) {
-      bool answers = false;
       {
         absl::MutexLock lock(&mutex_);
-        if (message.has_task()) {
-          ++observed_;
-          answers = !holding_;
-          if (holding_) held_.push_back(message.task().task_id());
-        }
+        if (message.has_task()) ++observed_;
         if (message.has_job_answer()) {
           answers_[message.job_answer().question_id()] = message.job_answer();
         }
@@ -146,7 +121,7 @@ class JobHost {
               message.drain_answer();
         }
       }
-      if (answers) AnswerTask(message.task().task_id());
+      if (message.has_task()) AnswerTask(message.task().task_id());
       message.Clear();
     }
   }
@@ -156,8 +131,6 @@ class JobHost {
   uint64_t last_id_ = 0;
   absl::Mutex send_mutex_;
   absl::Mutex mutex_;
-  bool holding_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<uint64_t> held_ ABSL_GUARDED_BY(mutex_);
   int observed_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, JobAnswer> answers_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, DrainAnswer> drains_ ABSL_GUARDED_BY(mutex_);
@@ -257,66 +230,6 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
   EXPECT_THAT(list.entries(0).actor(), HasSubstr("spiffe://test/host/server"));
 }
 
-TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
-  clock_.SetPatient(true);
-  Start(3);
-  const JobSpec job = Job("slurm:1.0", 0, 2);
-  hosts_[0]->Hold();
-  const uint64_t first = hosts_[0]->Ask(job);
-  hosts_[0]->WaitObserved(1);
-  const uint64_t second = hosts_[1]->Ask(job);
-  // Messages of a stream are read in order, so the question has been read.
-  EXPECT_TRUE(hosts_[1]->MayFail("link").may());
-  hosts_[0]->Release();
-  const std::string run = Verdict(hosts_[0]->Answer(first)).run_id();
-  EXPECT_EQ(Verdict(hosts_[1]->Answer(second)).run_id(), run);
-  // A young enough verdict is reused. Otherwise, and for a new job step, a new
-  // one is made.
-  EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(), run);
-  EXPECT_EQ(hosts_[1]->observed(), 1);
-  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
-  clock_.SetPatient(false);  // The other host never asks.
-  const JobSpec again = Job("slurm:1.1", 0, 2);
-  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kHourMs)).run_id(), run);
-  EXPECT_EQ(hosts_[1]->observed(), 3);
-  EXPECT_EQ(hosts_[2]->observed(), 0);
-}
-
-TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
-  clock_.SetPatient(true);
-  Start(2);
-  const JobSpec job = Job("slurm:7.0", 0, 2);
-  hosts_[0]->Hold();
-  const uint64_t question = hosts_[0]->Ask(job);
-  // Both hosts know the job, so that a late user may join.
-  hosts_[1]->Ask(job);
-  hosts_[0]->WaitObserved(1);
-  hosts_[1]->WaitObserved(1);
-  Report report;
-  absl::Status status;
-  // The user asks during the run, or just after it.
-  std::thread user([&] { status = Check(job, &report, kHourMs); });
-  hosts_[0]->Release();
-  user.join();
-  ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(report.job_id(), "slurm:7.0");
-  EXPECT_EQ(report.hosts_size(), 2);
-  EXPECT_EQ(Verdict(hosts_[0]->Answer(question)).run_id(), report.run_id());
-  Report kept;
-  ASSERT_TRUE(Check(job, &kept, kHourMs).ok());
-  EXPECT_EQ(kept.run_id(), report.run_id());
-  // Other rules make another question, whose result hosts do not get.
-  CheckRequest request;
-  *request.mutable_job() = job;
-  request.set_max_age_ms(kHourMs);
-  request.mutable_selection()->add_skip("link");
-  Report other;
-  ASSERT_TRUE(controller_->Check(request, &other).ok());
-  EXPECT_NE(other.run_id(), report.run_id());
-  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(),
-            other.run_id());
-}
-
 // A scheduler's identity may name any hosts as a job.
 TEST_F(JobTest, RoleHookGetsTheFailuresAndNoMore) {
   Start(2);
@@ -362,20 +275,6 @@ TEST_F(JobTest, RoleHookGetsTheFailuresAndNoMore) {
     }
   }
   EXPECT_EQ(failing, 0);
-}
-
-TEST_F(JobTest, EveryMistakeIsReportedToTheUser) {
-  Start(1);
-  CheckRequest request;
-  *request.mutable_job() = Job("slurm:1.0", 0, 1);
-  request.mutable_job()->set_product("toaster");
-  Report report;
-  EXPECT_THAT(controller_->Check(request, &report).message(),
-              Tells("msg-job-product", "\"toaster\""));
-  request.add_hosts("server0");
-  EXPECT_THAT(controller_->Check(request, &report).message(),
-              Tells("msg-hub-hosts-and-job"));
-  EXPECT_EQ(hosts_[0]->observed(), 0);
 }
 
 TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {

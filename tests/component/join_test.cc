@@ -562,21 +562,6 @@ TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
   EXPECT_TRUE(real.Attach());
 }
 
-TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
-  JoinWorld world;
-  const JoinFlags flags = world.Joined();
-  const TlsFiles files = FilesOf(flags);
-  const std::string first = SerialOf(files);
-  EXPECT_TRUE(RenewIfEnded(files, flags.controller, absl::Now()).ok());
-  EXPECT_EQ(SerialOf(files), first);
-  world.clock.Set(absl::Hours(24) * 90);
-  ASSERT_EQ(RenewIfEnded(files, flags.controller, world.clock.Now()),
-            absl::OkStatus());
-  EXPECT_NE(SerialOf(files), first);
-  EXPECT_EQ(world.EntryOf("server0").serial(), SerialOf(files));
-  EXPECT_EQ(world.EntryOf("server0").late_renewals(), 1u);
-}
-
 // An impostor that answers instead of the controller and keeps all requests.
 class RecordingEnrolment : public Enrolment::Service {
  public:
@@ -714,29 +699,6 @@ TEST(JoinTest, ControllerWithoutAnAuthorityRefusesWithTheReason) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("without --ca-dir"));
   EXPECT_EQ(world.EntryOf("server0").state(), CertificateEntry::NONE);
-}
-
-TEST(JoinTest, OnlyAdminsDecide) {
-  JoinWorld world;
-  for (const char* uri :
-       {"spiffe://test/user/bob/role/operator", "spiffe://test/user/eve",
-        "spiffe://test/host/server0", "spiffe://test/controller"}) {
-    const auto stub = world.TrustAs(uri);
-    CreateTokenResponse made;
-    RevokeTokenResponse revoked;
-    ApproveHostResponse approved;
-    ResetHostResponse reset;
-    const grpc::Status answers[] = {
-        stub->CreateToken(NewContext().get(), {}, &made),
-        stub->RevokeToken(NewContext().get(), {}, &revoked),
-        stub->ApproveHost(NewContext().get(), {}, &approved),
-        stub->RefuseHost(NewContext().get(), {}, &approved),
-        stub->ResetHost(NewContext().get(), {}, &reset)};
-    for (const grpc::Status& status : answers) {
-      EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED)
-          << uri << status.error_message();
-    }
-  }
 }
 
 // It passes the first admission; then an admin resets it, when there is no

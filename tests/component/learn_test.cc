@@ -1,14 +1,11 @@
-// A controller without cluster.yaml, from hosts that attach to a learned file
-// that it loads.
-#include <fstream>
+// A controller without cluster.yaml: hosts attach, and calls that need a spec
+// are refused.
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
-#include "config/learn/spec_writer.h"
-#include "config/spec/spec_loader.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -22,8 +19,6 @@
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 // The controller, and three hosts that are attached to it.
 class LearnTest : public testing::Test {
@@ -63,29 +58,6 @@ class LearnTest : public testing::Test {
   std::vector<std::unique_ptr<MemoryObserver>> observers_;
   std::vector<std::unique_ptr<TestHost>> hosts_;
 };
-
-TEST_F(LearnTest, FactsOfAttachedHostsMakeTheSpecThatTheControllerTakesOver) {
-  LearnedHosts learned;
-  ASSERT_TRUE(Learn({}, &learned).ok());
-  EXPECT_EQ(learned.cluster(), "test");
-  ASSERT_EQ(learned.hosts_size(), 3);
-  EXPECT_THAT(learned.hosts(0).peer(), HasSubstr("127.0.0.1"));
-  std::vector<HostFacts> facts;
-  std::map<std::string, Ipv4Address> addresses;
-  for (const auto& host : learned.hosts()) facts.push_back(host.facts());
-  for (const ServerSpec& server : spec_.servers()) {
-    addresses[server.host()] = *Ipv4Address::Parse(server.address());
-  }
-  const auto seen =
-      LearnCluster(learned.cluster(), "", facts, addresses).value();
-  const auto written = WriteSpec(seen).value();
-  std::ofstream(controller_.spec_path()) << written.yaml;
-  ASSERT_TRUE(controller_.spec().Reload().ok());
-  Report report;
-  ASSERT_TRUE(controller_.Check({}, &report).ok());
-  EXPECT_EQ(report.rule_counts().fail(), 0) << report.ShortDebugString();
-  EXPECT_EQ(report.hosts_size(), 3);
-}
 
 TEST_F(LearnTest, OtherCallsSayThatItLearnsAndWhatIsNext) {
   Report report;

@@ -6,7 +6,6 @@
 #include "config/plan/make_plan.h"
 #include "config/words/message.h"
 #include "daemon/process/scheduler.h"
-#include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"
@@ -40,7 +39,7 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
-  EXPECT_EQ(plan.hosts(0).steps(0).from(), "128");
+  EXPECT_EQ(plan.hosts(0).steps(0).from().number(), 128u);
   EXPECT_EQ(plan.hosts(1).steps_size(), 0);
   ASSERT_EQ(plan.hosts(2).blocked_size(), 1);
   EXPECT_THAT(plan.hosts(2).blocked(0).reason(), HasSubstr("never attached"));
@@ -64,52 +63,22 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   EXPECT_EQ(record.plan().SerializeAsString(), plan.SerializeAsString());
 }
 
-// One change on one server, with a history of these limits.
-class LimitedHistoryTest : public testing::Test {
- protected:
-  void Start(const HistoryLimits& limits) {
-    controller_ = std::make_unique<TestController>(
-        &certificates_, 1, &scheduler_, ControllerServerOptions(), limits);
-    controller_->Start();
-    host_ = std::make_unique<ScriptedHost>(
-        LowSomaxconnHost(*controller_, certificates_, 0));
-  }
-  ClusterPlan MakePlan() { return Plan(*controller_).value(); }
-  absl::Status Apply(const ClusterPlan& plan) {
-    return ApplyOver(*controller_->Client(Role::kOperator), plan).status();
-  }
-
-  TestCertificates certificates_;
-  ThreadScheduler scheduler_;
-  std::unique_ptr<TestController> controller_;
-  std::unique_ptr<ScriptedHost> host_;
-};
-
-TEST_F(LimitedHistoryTest, PlanThatDoesNotFitSaysSoAndIsNotApplied) {
+TEST(PlanTest, PlanThatDoesNotFitSaysSoAndIsNotApplied) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
   HistoryLimits limits;
   limits.max_bytes = 100;
-  Start(limits);
-  const ClusterPlan plan = MakePlan();
+  TestController controller(&certificates, 1, &scheduler, {}, limits);
+  controller.Start();
+  ScriptedHost host(LowSomaxconnHost(controller, certificates, 0));
+  const ClusterPlan plan = Plan(controller).value();
   EXPECT_EQ(plan.hosts(0).steps_size(), 1) << plan.DebugString();
   EXPECT_THAT(Rendered(plan).not_kept(), HasSubstr("expected at most 100"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
-  EXPECT_TRUE(controller_->log().WaitFor("is not kept: "));
-  EXPECT_THAT(Apply(plan), Fails(absl::StatusCode::kAborted));
-  EXPECT_TRUE(host_->tasks().empty());
-}
-
-TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
-  HistoryLimits limits;
-  limits.max_entries = 2;
-  Start(limits);
-  const ClusterPlan older = MakePlan();
-  EXPECT_EQ(Rendered(older).not_kept(), "");
-  MakePlan();
-  MakePlan();
-  const absl::Status refused = Apply(older);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
-  EXPECT_THAT(refused.message(), Tells("msg-change-plan-not-kept"));
-  EXPECT_TRUE(host_->tasks().empty());
+  EXPECT_TRUE(controller.log().WaitFor("is not kept: "));
+  EXPECT_THAT(ApplyOver(*controller.Client(Role::kOperator), plan).status(),
+              Fails(absl::StatusCode::kAborted));
+  EXPECT_TRUE(host.tasks().empty());
 }
 
 TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {

@@ -6,9 +6,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/version.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/write_time.h"
+#include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"
@@ -60,8 +61,10 @@ TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_protocol_version(99);
   ASSERT_TRUE(host.Send(hello));
-  EXPECT_THAT(host.End(), Fails(absl::StatusCode::kFailedPrecondition,
-                                HasText("protocol version 99, expected 2")));
+  EXPECT_THAT(host.End(),
+              Fails(absl::StatusCode::kFailedPrecondition,
+                    HasText(absl::StrCat("protocol version 99, expected ",
+                                         kProtocolVersion))));
 }
 
 TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {

@@ -101,7 +101,7 @@ class RefusedIdentityTest : public testing::Test {
   void AttachHosts() {
     ScriptedHost::Options options =
         LowSomaxconnHost(controller_, certificates_, 0);
-    options.way = ScriptedHost::Way::kIsSilent;
+    options.is_silent = true;
     changing_ = std::make_unique<ScriptedHost>(options);
     silent_ = std::make_unique<RawHost>(controller_.address(),
                                         certificates_.Host("server1"));

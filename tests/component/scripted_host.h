@@ -21,24 +21,12 @@ namespace clusterd {
 
 class ScriptedHost {
  public:
-  // Its reaction to an apply or a rollback.
-  enum class Way {
-    kSucceeds,  // APPLIED or ROLLED_BACK, and reports every step.
-    kFails,     // UNDONE.
-    kRefuses,   // REFUSED.
-    kNotFound,  // An error; for a rollback: its journal is missing.
-    kDies,      // Its stream breaks in the middle.
-    kIsSilent,  // Answers when Finish is called.
-  };
   struct Options {
     std::string controller;
     TlsFiles tls;
     HostFacts facts;
-    Way way = Way::kSucceeds;
-    // Its report after it has attached; empty: none.
-    std::vector<ApplyResult> past;
-    // Also reports that this is all, and that it has no journal.
-    bool knows_all = false;
+    // Answers applies and rollbacks only when Finish is called.
+    bool is_silent = false;
   };
 
   // Returns when the host is attached.
@@ -55,10 +43,8 @@ class ScriptedHost {
 
  private:
   void Run();
-  // False: break the stream.
-  bool Answer(const Task& task);
-  void AnswerChange(const Task& task, ApplyResult::Outcome outcome,
-                    bool no_journal = false);
+  void Answer(const Task& task);
+  void AnswerChange(const Task& task, ApplyResult::Outcome outcome);
 
   const Options options_;
   RawHost host_;

@@ -30,7 +30,6 @@
 #include "tests/sim/private_root.h"
 #include "tests/sim/simulated_host.h"
 #include "tests/sim/test_folder.h"
-#include "tests/support/host/impatient_runner.h"
 
 namespace clusterd {
 namespace {
@@ -188,8 +187,7 @@ class SimulatedApplyTest : public testing::Test {
   const sim::TestFolder folder_;
   const std::string root_ = folder_.path() + "/server0";
   ClusterSpec spec_;
-  PosixCommandRunner programs_;
-  ImpatientRunner runner_{&programs_};
+  PosixCommandRunner runner_;
   ImpatientClock clock_;
   std::unique_ptr<MachineObserver> observer_;
   std::unique_ptr<FileSystem> files_;
@@ -206,24 +204,6 @@ TEST_F(SimulatedApplyTest, SetsASwitchWithoutAKeyByTheFirstPlan) {
   ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
   EXPECT_EQ(StepText(plan.steps(0)), "device 2: TLS on -> off");
   EXPECT_EQ(ReadConf(), before);
-}
-
-TEST_F(SimulatedApplyTest, BringsDeviceAndFileTogetherAboutTls) {
-  Make({"2:state=tls=1", "4:tls=1", "4:state=tls=0"});
-  spec_.set_tls(false);
-  const HostPlan plan = ApplyAndRollBack();
-  ASSERT_EQ(plan.steps_size(), 2) << plan.ShortDebugString();
-  EXPECT_EQ(StepText(plan.steps(0)), "device 2: TLS on -> off");
-  EXPECT_EQ(StepText(plan.steps(1)), "device 4: hccn.conf tls_enable 1 -> 0");
-}
-
-TEST_F(SimulatedApplyTest, SetsTheMtuThatTheSpecNamesAndTheOldOneAgain) {
-  Make({"3:mtu=4200"});
-  spec_.set_mtu(9000);
-  const HostPlan plan = ApplyAndRollBack();
-  ASSERT_EQ(plan.steps_size(), spec_.servers(0).devices_size());
-  EXPECT_EQ(StepText(plan.steps(0)), "device 0: MTU 1500 -> 9000");
-  EXPECT_EQ(StepText(plan.steps(3)), "device 3: MTU 4200 -> 9000");
 }
 
 TEST_F(SimulatedApplyTest, SetsPfcAndRocePortThatTheSpecNamesAndTheOldAgain) {
@@ -254,57 +234,6 @@ TEST_F(SimulatedApplyTest, SetsTheMapOfDscpThatTheSpecNamesAndTheOldAgain) {
             "device 4: hccn.conf dscp_tc 0:0 -> 33:1,46:2");
 }
 
-TEST_F(SimulatedApplyTest, TakesEveryClassAwayWhereTheSpecWantsNone) {
-  Make({"3:state=dscp_tc=3:2,46:2,"});
-  spec_.mutable_lossless()->set_dscp_to_tc("0:0");
-  const HostPlan plan = ApplyAndRollBack();
-  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
-  EXPECT_EQ(StepText(plan.steps(0)), "device 3: DSCP to TC 3:2,46:2 -> 0:0");
-}
-
-TEST_F(SimulatedApplyTest, StoresALiveGatewayThatTheSpecDoesNotName) {
-  Make({"3:live_gateway=192.168.103.254"});
-  spec_.mutable_servers(0)->mutable_devices(3)->clear_gateway();
-  const HostPlan plan = ApplyAndRollBack();
-  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
-  EXPECT_EQ(StepText(plan.steps(0)),
-            "device 3: hccn.conf gateway none -> 192.168.103.254");
-}
-
-// Every device gets a gateway in its own subnet, as with rails.
-TEST_F(SimulatedApplyTest, SetsOneGatewayPerFourOfAnA1ServerAndNoMore) {
-  Make({});
-  for (DeviceSpec& device : *spec_.mutable_servers(0)->mutable_devices()) {
-    device.set_gateway(absl::StrCat("192.168.", 100 + device.id() % 4, ".254"));
-  }
-  const HostPlan plan = Plan();
-  ASSERT_EQ(plan.steps_size(), 2) << plan.ShortDebugString();
-  EXPECT_EQ(StepText(plan.steps(0)),
-            "device 0: gateway none -> 192.168.100.254");
-  EXPECT_EQ(StepText(plan.steps(1)),
-            "device 4: gateway none -> 192.168.100.254");
-  EXPECT_EQ(plan.blocked_size(), 6);
-  const auto applied = Apply(plan).value();
-  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.DebugString();
-  EXPECT_THAT(Plan().steps(), IsEmpty());
-  EXPECT_THAT(ReadConf(), HasSubstr("gateway_0=192.168.100.254"));
-  EXPECT_THAT(ReadConf(), HasSubstr("gateway_4=192.168.100.254"));
-}
-
-TEST_F(SimulatedApplyTest, APlannedAddressOfADeviceWithDhcpUndoesNothingElse) {
-  Make({"3:address=192.168.103.9", "5:address=192.168.9.9"});
-  spec_.mutable_servers(0)->mutable_devices(3)->set_gateway("192.168.103.254");
-  std::ofstream(root_ + "/etc/hccn.conf", std::ios::app)
-      << "udhcpc_enable_3=1\n";
-  const HostPlan plan = Plan();
-  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
-  EXPECT_EQ(plan.steps(0).target().device(), 5u);
-  ASSERT_GE(plan.blocked_size(), 1);
-  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("udhcpc_enable_3"));
-  const auto applied = Apply(plan).value();
-  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.DebugString();
-}
-
 TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
   Make({"3:address=192.168.103.9"});
   std::string conf = absl::StrReplaceAll(ReadConf(), {{"\n", "\r\n"}});
@@ -317,7 +246,7 @@ TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
   for (const char* const kind :
        {"add the final newline", "remove carriage returns",
         "write the route as gateway_ADDRESS", "remove the repeated key"}) {
-    EXPECT_THAT(plan.steps(0).from(), HasSubstr(kind));
+    EXPECT_THAT(SettingText(plan.steps(0).from()), HasSubstr(kind));
   }
   EXPECT_EQ(plan.steps(1).target().device(), 3u);
   // Every change warns about the device's own routes.
@@ -331,8 +260,8 @@ TEST_F(SimulatedApplyTest, RefusesWhenTheServerMovedSinceThePlan) {
   const auto refused = Apply(plan);
   EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
   EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr("device 3: address was 192.168.9.9/255.255.255.0, now "
-                        "192.168.9.10/255.255.255.0"));
+              HasSubstr("device 3: address was 192.168.9.9/24, now "
+                        "192.168.9.10/24"));
 }
 
 }  // namespace

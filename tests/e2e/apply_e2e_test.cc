@@ -100,22 +100,6 @@ TEST(ApplyTest, BringsServersToTheSpecAndBackByteForByte) {
   EXPECT_THAT(cluster.ShowText(id), HasSubstr("rolled back"));
 }
 
-TEST(ApplyTest, FinishedPlanRunAgainIsAlreadySo) {
-  ChangeCluster cluster(2);
-  cluster.Break("server0", kWrongSettings);
-  cluster.Break("server1", kOtherWrongSettings);
-  cluster.StartAllAndPlan();
-  ASSERT_EQ(cluster.Apply().process.exit_status, 0);
-  const ServerState applied = cluster.Server("server0");
-  const ChangeOutcome again = cluster.Apply();
-  EXPECT_EQ(again.process.exit_status, 0) << again.process.standard_output;
-  for (const char* host : {"server0", "server1"}) {
-    EXPECT_EQ(again.Host(host).outcome(), ApplyResult::NOTHING_TO_DO) << host;
-  }
-  EXPECT_THAT(again.process.standard_error, HasSubstr(" already in place"));
-  EXPECT_THAT(DifferencesFrom(applied, cluster.Server("server0")), IsEmpty());
-}
-
 TEST(ApplyTest, DoesNothingWithAPlanThatHasNothingToDo) {
   ChangeCluster cluster(1);
   cluster.StartAllAndPlan();

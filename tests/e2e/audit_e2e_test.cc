@@ -100,29 +100,6 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
 }
 
-// Handshakes without a certificate, like a stranger who knows TLS.
-void ShakeHandsAsAStranger(int port) {
-  RunProgram({"/usr/bin/openssl", "s_client", "-alpn", "h2", "-connect",
-              absl::StrCat("127.0.0.1:", port)});
-}
-
-TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
-  ChangeCluster cluster(1);
-  cluster.StartController();
-  ShakeHandsAsAStranger(cluster.port());
-  EXPECT_TRUE(WaitUntil([&] {
-    for (const std::string& line :
-         AuditLines(cluster.folder() + "/state/audit.jsonl")) {
-      if (absl::StrContains(line,
-                            " handshake : refused: UNAUTHENTICATED: TLS "
-                            "handshake with ipv4:127.0.0.1:")) {
-        return true;
-      }
-    }
-    return false;
-  }));
-}
-
 TEST(AuditE2eTest, TruncatedTailShowsAlsoAfterTheHostWasRestarted) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});

@@ -107,23 +107,5 @@ TEST(ConfirmedChangeTest, RevertsWithoutConfirmationThoughClusterdWasKilled) {
               HasSubstr("its deadline has passed"));
 }
 
-TEST(ConfirmedChangeTest, NeedsNobodyWithAutoConfirmAndItsRollbackEndsIt) {
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.StartAllAndPlan();
-  const ServerState before = cluster.Server("server0");
-  const ChangeOutcome waits = cluster.Apply({"--confirm-within", "30m"});
-  ASSERT_EQ(waits.process.exit_status, 0) << waits.process.standard_error;
-  EXPECT_EQ(cluster.RollBack(waits.report.apply_id()).process.exit_status, 0);
-  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
-
-  const std::string id =
-      cluster.Apply({"--confirm-within", "30m", "--auto-confirm"})
-          .report.apply_id();
-  EXPECT_TRUE(WaitUntil([&] {
-    return cluster.Show(id).confirmation().state() == Confirmation::CONFIRMED;
-  })) << cluster.ShowText(id);
-}
-
 }  // namespace
 }  // namespace clusterd

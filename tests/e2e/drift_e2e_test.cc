@@ -25,8 +25,10 @@ std::string Somaxconn(const ChangeCluster& cluster, const std::string& host) {
 }
 
 // Applies on two servers, and changes a value of server1 while its clusterd is
-// stopped. Returns the apply's id.
-std::string ApplyAndMove(ChangeCluster& cluster) {
+// stopped; from then on it allows only `allows`, if given. Returns the apply's
+// id.
+std::string ApplyAndMove(ChangeCluster& cluster,
+                         const std::string& allows = "") {
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.Break("server1", {"host:somaxconn=4096"});
   cluster.StartAllAndPlan();
@@ -34,6 +36,7 @@ std::string ApplyAndMove(ChangeCluster& cluster) {
   EXPECT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
   EXPECT_EQ(cluster.host("server1").EndBy(SIGTERM).exit_status, 0);
   cluster.Break("server1", {"host:somaxconn=1024"});
+  if (!allows.empty()) cluster.Allow("server1", allows);
   cluster.StartHost("server1");
   return applied.report.apply_id();
 }
@@ -106,6 +109,17 @@ TEST(DriftTest, IsPutBackByItselfWhereTheSpecSaysSo) {
   EXPECT_EQ(cluster.RollBack(id).process.exit_status, 0);
   EXPECT_EQ(Somaxconn(cluster, "server1"), "4096\n");
   EXPECT_EQ(StateOf(cluster.Check().report, "drift"), PASS);
+}
+
+// A change that the host would refuse is not tried.
+TEST(DriftTest, IsLeftAloneWhereTheHostDoesNotAllowTheKind) {
+  ChangeCluster cluster(2, ChangeSpec(2) + "enforce: {sysctl: true}\n");
+  ApplyAndMove(cluster, "observe");
+  cluster.controller().ExpectError("does not allow sysctl");
+  EXPECT_EQ(Somaxconn(cluster, "server1"), "1024\n");
+  for (const HistoryEntry& entry : cluster.History()) {
+    EXPECT_NE(entry.actor(), "spiffe://demo/controller") << entry.summary();
+  }
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // Patterns that parse give addresses, or messages, for any server and device.
 #include "config/values/address_pattern.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(address_pattern, 1, "tests/testdata/spec/pattern/*.txt") {
   FormulaInputs inputs;
   inputs.n = 100000;
   inputs.d = 15;
@@ -19,3 +22,6 @@ void clusterd::FuzzText(const std::string& text) {
   const auto host = HostAddress(subnet, 1);
   Require(host.ok() && subnet.Contains(*host));
 }
+
+}  // namespace
+}  // namespace clusterd

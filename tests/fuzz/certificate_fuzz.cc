@@ -2,10 +2,13 @@
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
 #include "config/identity/revocation_list.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(certificate, 1, "tests/testdata/identity/*.pem") {
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(text);
   Require(!info.ok() || ParseSpiffeId(info->id.ToString()).ok());
   CheckKeyBelongs(text, text).IgnoreError();
@@ -15,3 +18,6 @@ void clusterd::FuzzText(const std::string& text) {
     lists->Check(*key, absl::UnixEpoch()).IgnoreError();
   }
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -1,7 +1,6 @@
 // A parsed state is written back as the same text, and names a product without
 // running away. Over a line of hccn.conf that stands for the input the
 // simulated tool's recovery ends as config/values/hccn_conf_line.h has it.
-#include <stdlib.h>
 
 #include <functional>
 #include <iterator>
@@ -9,17 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/hccn_conf_line.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 #include "tests/sim/tool/device_state.h"
 #include "tests/sim/tool/product.h"
 #include "tests/sim/tool/test_server.h"
 
+namespace clusterd {
 namespace {
 
-using clusterd::Require;
-using clusterd::sim::DeviceState;
-using clusterd::sim::TestServer;
+using sim::DeviceState;
+using sim::TestServer;
 
 // Ways in which the table may disagree. It misses what only other lines or the
 // product decide, and does not model unusual spellings of maps with blanks,
@@ -124,23 +123,24 @@ void CompareRecovery(const std::string& input) {
   const std::string conf = absl::StrCat(
       line, "\n", row.others,
       "tls_ca_recovered_1=1\naddress_1=10.0.0.1\nnetmask_1=255.255.255.0\n");
-  Require(clusterd::IsRecoveredLine(line));
-  const bool is_taken = clusterd::MayBeRecovered(line, conf) ||
-                        !clusterd::BreaksRecoveryOf("A2", line);
+  Require(IsRecoveredLine(line));
+  const bool is_taken =
+      MayBeRecovered(line, conf) || !BreaksRecoveryOf("A2", line);
   if (is_taken == Recovers(conf)) return;
   Require(row.table == (is_taken ? kMayMiss : kMayBeStricter));
 }
 
-}  // namespace
-
-void clusterd::FuzzText(const std::string& input) {
-  const DeviceState state = DeviceState::Parse(input);
+FUZZ_TEXT(device_state, 1, "tests/testdata/hccn_tool/states/*.txt") {
+  const DeviceState state = DeviceState::Parse(text);
   const DeviceState again = DeviceState::Parse(state.Text());
-  if (again.values() != state.values()) abort();
+  Require(again.values() == state.values());
   for (const auto& [key, value] : state.values()) {
     (void)value;
     state.Number(key);
   }
   sim::ProductOf(state);
-  CompareRecovery(input);
+  CompareRecovery(text);
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "daemon/host/firewall/firewall_observer.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -48,11 +48,12 @@ void CheckPacketFilter(const std::string& text) {
   CheckDrops(FindNftDrops(text, FindSavedTables(text).whole, own));
 }
 
-}  // namespace
-}  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& text) {
+FUZZ_TEXT(firewall, 2, "tests/testdata/host/firewalld/*",
+          "tests/testdata/host/ufw/*") {
   CheckFirewalld(text);
   CheckUfw(text);
   CheckPacketFilter(text);
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -7,11 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "daemon/host/hccn/hccn_answers.h"
-#include "daemon/host/hccn/hccn_output.h"
-#include "daemon/host/hccn_query/query_answers.h"
+#include "daemon/host/hccn/hccn_tool.h"
+#include "daemon/host/hccn_query/query_facts.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
-#include "tests/readers/hccn_ping.h"
 
 namespace clusterd {
 namespace {
@@ -76,28 +75,6 @@ void CheckLldp(const std::string& text) {
         neighbour->management_address()}) {
     RequirePrintable(value, 255);
   }
-}
-
-void ReadPing(const std::string& text) {
-  const absl::StatusOr<HccnPing> ping = ParseHccnPing(text);
-  if (!ping.ok()) return;
-  Require(ping->transmitted > 0 && ping->received <= ping->transmitted);
-  RequireIn(text, absl::StrCat(ping->transmitted, " packets transmitted, ",
-                               ping->received, " received, "));
-  RequireIn(text, ping->hccs ? "% packets loss" : "% packet loss");
-  for (const std::string& marker : ping->markers) RequireIn(text, marker);
-}
-
-// Alone and within an answer; the first byte says where the others go.
-void CheckPing(const std::string& text) {
-  ReadPing(text);
-  if (text.empty()) return;
-  std::string answer =
-      "device 1 PING 192.0.2.199\nrecv time out seq=0\n"
-      "3 packets transmitted, 2 received, 33.33% packets loss\n";
-  answer.insert(static_cast<uint8_t>(text[0]) % (answer.size() + 1),
-                text.substr(1));
-  ReadPing(answer);
 }
 
 void CheckCounters(const std::string& text) {
@@ -192,14 +169,15 @@ void CheckTrafficClasses(const std::string& text) {
 }
 
 constexpr void (*kChecks[])(const std::string&) = {
-    CheckFailure, CheckAnswers, CheckIp,       CheckIpv6,
-    CheckLldp,    CheckPing,    CheckCounters, CheckLinkStat,
-    CheckOptical, CheckPort,    CheckRoutes,   CheckTrafficClasses,
+    CheckFailure,        CheckAnswers,  CheckIp,      CheckIpv6, CheckLldp,
+    CheckCounters,       CheckLinkStat, CheckOptical, CheckPort, CheckRoutes,
+    CheckTrafficClasses,
 };
+
+FUZZ_TEXT(hccn, 12, "tests/testdata/host/hccn/*",
+          "tests/testdata/host/hccn_query/*", "tests/testdata/host/lldp/*") {
+  for (const auto check : kChecks) check(text);
+}
 
 }  // namespace
 }  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& text) {
-  for (const auto check : kChecks) check(text);
-}

@@ -11,10 +11,9 @@
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/launch_observer.h"
-#include "daemon/host/login_environment.h"
 #include "daemon/host/sockets/socket_observer.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -122,9 +121,11 @@ constexpr void (*kChecks[])(const std::string&) = {
     CheckHccnConf, CheckInfoFiles, CheckSocketLine, CheckSysctlConf,
     CheckLaunchTexts};
 
-}  // namespace
-}  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& text) {
+FUZZ_TEXT(host_files, 4, "tests/testdata/host/conf/*",
+          "tests/testdata/host/info/*", "tests/testdata/host/sockets/*",
+          "tests/testdata/host/sysctl/*") {
   for (const auto check : kChecks) check(text);
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -2,10 +2,13 @@
 #include <algorithm>
 
 #include "config/values/hostlist.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(hostlist, 1, "tests/testdata/spec/hostlist/*.txt") {
   auto names = ExpandHostlist(text, 2000);
   if (!names.ok()) return;
   for (const std::string& name : *names) Require(IsHostName(name));
@@ -15,3 +18,6 @@ void clusterd::FuzzText(const std::string& text) {
   std::sort(again->begin(), again->end());
   Require(*names == *again);
 }
+
+}  // namespace
+}  // namespace clusterd

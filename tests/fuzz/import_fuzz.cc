@@ -3,10 +3,15 @@
 #include "config/learn/import.h"
 #include "config/learn/spec_writer.h"
 #include "config/spec/spec_loader.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(import, 1, "tests/testdata/launch/inventory_file",
+          "tests/testdata/launch/slurm.conf",
+          "tests/testdata/launch/two_servers.json") {
   ImportOptions options;
   options.cluster = "demo";
   options.product = "atlas-a2";
@@ -18,3 +23,6 @@ void clusterd::FuzzText(const std::string& text) {
   if (!written.ok() || written->pattern.empty()) return;
   Require(LoadSpec("file", written->yaml).ok());
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -1,9 +1,12 @@
 // Every address that parses is written back as the same text.
 #include "config/values/ipv4.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(ipv4, 1, "tests/testdata/spec/address/*.txt") {
   const auto address = Ipv4Address::Parse(text);
   Require(!address.ok() || address->ToString() == text);
   const auto length = ParseNetmask(text);
@@ -13,3 +16,6 @@ void clusterd::FuzzText(const std::string& text) {
   const auto again = Ipv4Subnet::Parse(subnet->ToString());
   Require(again.ok() && *again == *subnet);
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -6,38 +6,37 @@
 #include "config/hccl/python_packages.h"
 #include "config/launch/job_spec.h"
 #include "config/rules/judge.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 #include "tests/sim/facts/healthy_facts.h"
 
+namespace clusterd {
 namespace {
 
 // The texts that a job names: a requirements.txt and a training script.
-void ReadProgram(const clusterd::ClusterSpec& spec, const std::string& text) {
-  for (const clusterd::Requirement& each :
-       clusterd::ParseRequirements(text).packages) {
-    clusterd::Require(!each.name.empty() && each.line > 0);
-    (void)clusterd::MeetsMarker(each.marker, "3.10", "aarch64");
-    (void)clusterd::MeetsSpecifiers(each.specifiers, each.specifiers);
+void ReadProgram(const ClusterSpec& spec, const std::string& text) {
+  for (const Requirement& each : ParseRequirements(text).packages) {
+    Require(!each.name.empty() && each.line > 0);
+    (void)MeetsMarker(each.marker, "3.10", "aarch64");
+    (void)MeetsSpecifiers(each.specifiers, each.specifiers);
   }
-  (void)clusterd::MeetsSpecifiers(text, absl::StrCat("<=", text));
-  clusterd::JobSpec job;
+  (void)MeetsSpecifiers(text, absl::StrCat("<=", text));
+  JobSpec job;
   job.add_servers()->set_host("server0");
   job.set_script(text);
-  clusterd::JudgeOptions options;
+  JudgeOptions options;
   options.job = &job;
   options.selection.add_only("job-script");
-  const clusterd::Report report = clusterd::BuildReport(spec, {}, options);
-  for (const clusterd::RuleResult& result : report.rules()) {
-    for (const clusterd::Finding& finding : result.findings()) {
-      clusterd::Require(finding.state() != clusterd::FAIL);
+  const Report report = BuildReport(spec, {}, options);
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      Require(finding.state() != FAIL);
     }
   }
 }
 
-}  // namespace
-
-void clusterd::FuzzText(const std::string& text) {
+FUZZ_TEXT(job_spec, 1, "tests/testdata/launch/job.json",
+          "tests/testdata/launch/job.yaml") {
   static const auto* const spec = new ClusterSpec(MakeSpec("atlas-a2", "", 4));
   ReadProgram(*spec, text);
   JobSpec typed;
@@ -59,3 +58,6 @@ void clusterd::FuzzText(const std::string& text) {
     Require(!server.devices().empty());
   }
 }
+
+}  // namespace
+}  // namespace clusterd

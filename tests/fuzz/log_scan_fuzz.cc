@@ -4,10 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "client/ticket/bundle.h"
 #include "daemon/host/logs/read_logs.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(log_scan, 1, "tests/testdata/logs/*.log") {
   bool left_out = false;
   const auto hits = ScanLog(text, 1, &left_out);
   Require(hits.size() <= kMaxCodesPerFile);
@@ -28,3 +31,6 @@ void clusterd::FuzzText(const std::string& text) {
       absl::StrCat(text, "\n HF_TOKEN=hunter2hunter2 \n"), &removed);
   Require(!absl::StrContains(kept, "hunter2hunter2"));
 }
+
+}  // namespace
+}  // namespace clusterd

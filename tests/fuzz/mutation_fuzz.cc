@@ -2,14 +2,21 @@
 // in that answer.
 #include <cstdio>
 
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 #include "tests/readers/invented_values.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(mutation, 4, "tests/readers/capture_seeds/*",
+          "tests/readers/seeds/*.txt", "tests/testdata/host/hccn_query/*") {
   const std::vector<std::string> invented = InventedValues(text);
   for (const std::string& value : invented) {
     std::fprintf(stderr, "not in the text: %s\n", value.c_str());
   }
   Require(invented.empty());
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -1,27 +1,23 @@
 // Readers of npu-smi: never a crash, never a value that is not in the text.
-#include <vector>
+#include <string>
 
-#include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
-#include "tests/readers/npu_smi_table.h"
 
 namespace clusterd {
 namespace {
 
 void CheckTable(const std::string& text) {
-  const absl::StatusOr<NpuSmiInfo> info = ParseNpuSmiInfo(text);
-  if (!info.ok()) return;
-  Require(!info->chips.empty());
-  for (const NpuSmiChip& chip : info->chips) {
-    RequireIn(text, std::to_string(chip.npu));
-    if (chip.phy_id.has_value()) RequireIn(text, std::to_string(*chip.phy_id));
-    Require(!chip.health.empty());
-  }
-  for (const NpuSmiProcess& process : info->processes) {
-    RequireIn(text, std::to_string(process.pid));
-    Require(UseOfNpu(*info, process.npu) == NpuUse::kInUse);
+  const auto memories = ParseNpuSmiMemory(text);
+  if (!memories.ok()) return;
+  Require(!memories->empty());
+  for (const auto& [chip, memory] : *memories) {
+    RequireIn(text, std::to_string(memory.used_mb()));
+    RequireIn(text, std::to_string(memory.total_mb()));
+    for (const uint32_t pid : memory.pids()) {
+      RequireIn(text, std::to_string(pid));
+    }
   }
 }
 
@@ -59,13 +55,14 @@ void CheckMapping(const std::string& text) {
   for (const auto& [id, place] : map->chips) Require(id <= 99);
 }
 
+FUZZ_TEXT(npu_smi, 2, "tests/testdata/host/npu_smi/*",
+          "tests/testdata/npu_smi/*.txt") {
+  const std::string answer = WithoutOrigin(text);
+  CheckTable(answer);
+  CheckHealth(answer);
+  CheckChip(answer);
+  CheckMapping(answer);
+}
+
 }  // namespace
 }  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& input) {
-  const std::string text = WithoutOrigin(input);
-  CheckTable(text);
-  CheckHealth(text);
-  CheckChip(text);
-  CheckMapping(text);
-}

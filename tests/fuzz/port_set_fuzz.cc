@@ -1,9 +1,12 @@
 // Every set that parses is written back as the same set, sorted and merged.
 #include "config/values/port_set.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(port_set, 1, "tests/testdata/spec/ports/*.txt") {
   const auto set = PortSet::Parse(text);
   if (!set.ok()) return;
   const auto again = PortSet::Parse(set->ToString());
@@ -12,3 +15,6 @@ void clusterd::FuzzText(const std::string& text) {
     Require(set->ranges()[i - 1].second + 1 < set->ranges()[i].first);
   }
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -1,18 +1,20 @@
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-
+// Every accepted table has servers, and all of them have devices.
 #include "config/launch/rank_table.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/require.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const absl::string_view text(reinterpret_cast<const char*>(data), size);
-  const absl::StatusOr<clusterd::RankTable> table =
-      clusterd::ParseRankTable(text);
-  if (!table.ok()) return 0;
-  // Every accepted table has servers, and all of them have devices.
-  if (table->servers.empty()) std::abort();
-  for (const clusterd::RankTableServer& server : table->servers) {
-    if (server.devices.empty()) std::abort();
+namespace clusterd {
+namespace {
+
+FUZZ_BYTES(rank_table, 1, "tests/testdata/launch/super_pod.json",
+           "tests/testdata/launch/two_servers.json") {
+  const absl::StatusOr<RankTable> table = ParseRankTable(bytes);
+  if (!table.ok()) return;
+  Require(!table->servers.empty());
+  for (const RankTableServer& server : table->servers) {
+    Require(!server.devices.empty());
   }
-  return 0;
 }
+
+}  // namespace
+}  // namespace clusterd

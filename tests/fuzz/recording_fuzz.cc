@@ -3,8 +3,8 @@
 
 #include "client/recording/recording.h"
 #include "config/words/quoted_text.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -29,21 +29,21 @@ HostRecording RecordingOf(const std::string& text, const std::string& input) {
   return recording;
 }
 
-}  // namespace
-}  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& input) {
-  ParseHostRecording(input).status().IgnoreError();
-  const std::string text =
-      input + "\nipaddr:" + kAddress + "\n" + kName + "\n" + input;
+FUZZ_TEXT(recording, 1, "tests/testdata/recording/*") {
+  ParseHostRecording(text).status().IgnoreError();
+  const std::string around =
+      text + "\nipaddr:" + kAddress + "\n" + kName + "\n" + text;
   const absl::StatusOr<std::string> records =
-      FormatRecords(MakeRecords(RecordingOf(text, input), AddressMap("fuzz")));
+      FormatRecords(MakeRecords(RecordingOf(around, text), AddressMap("fuzz")));
   Require(records.ok());
   Require(ValidUtf8(*records) == *records);
   const bool written_by_the_input =
-      absl::StrContains(input, kAddress) ||
-      absl::StrContains(absl::AsciiStrToLower(input), kName);
+      absl::StrContains(text, kAddress) ||
+      absl::StrContains(absl::AsciiStrToLower(text), kName);
   if (written_by_the_input) return;
   Require(!absl::StrContains(*records, kAddress));
   Require(!absl::StrContains(*records, kName));
 }
+
+}  // namespace
+}  // namespace clusterd

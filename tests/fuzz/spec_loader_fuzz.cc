@@ -2,10 +2,13 @@
 // a message that names the file.
 #include "absl/strings/match.h"
 #include "config/spec/spec_loader.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(spec_loader, 1, "tests/testdata/spec/cluster/*.yaml") {
   const absl::StatusOr<ClusterSpec> spec = LoadSpec("cluster.yaml", text);
   if (!spec.ok()) {
     return Require(absl::StartsWith(spec.status().message(), "cluster.yaml:"));
@@ -15,3 +18,6 @@ void clusterd::FuzzText(const std::string& text) {
   again->set_digest(spec->digest());
   Require(again->SerializeAsString() == spec->SerializeAsString());
 }
+
+}  // namespace
+}  // namespace clusterd

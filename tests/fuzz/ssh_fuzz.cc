@@ -2,9 +2,9 @@
 // are in the text, printable and bounded.
 
 #include "config/words/quoted_text.h"
-#include "daemon/host/ssh/ssh_login.h"
+#include "daemon/host/ssh/ssh_observer.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
 namespace clusterd {
 namespace {
@@ -47,11 +47,11 @@ void CheckSafeLines(const std::string& text) {
   Require(KeepSafeLines(config.text).left_out.empty());
 }
 
-}  // namespace
-}  // namespace clusterd
-
-void clusterd::FuzzText(const std::string& text) {
+FUZZ_TEXT(ssh, 1, "tests/testdata/host/ssh/*") {
   CheckConfig(text);
   CheckLogin(text);
   CheckSafeLines(text);
 }
+
+}  // namespace
+}  // namespace clusterd

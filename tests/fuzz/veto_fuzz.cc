@@ -2,10 +2,13 @@
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
 #include "daemon/agent/apply/veto.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/require.h"
-#include "tests/fuzz/text_input.h"
 
-void clusterd::FuzzText(const std::string& text) {
+namespace clusterd {
+namespace {
+
+FUZZ_TEXT(veto, 1, "tests/testdata/agent/*.yaml") {
   Mistakes mistakes("agent.yaml");
   const auto root = ParseYaml(text, YamlLimits(), &mistakes);
   if (!root) return;
@@ -16,3 +19,6 @@ void clusterd::FuzzText(const std::string& text) {
           text.find("firewall") != std::string::npos ||
           text.find('\\') != std::string::npos);
 }
+
+}  // namespace
+}  // namespace clusterd

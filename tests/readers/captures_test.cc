@@ -1,8 +1,4 @@
-// Every recorded run of a query that the daemon asks. Its reading must match
-// the value in expected.tsv, as read_answer.h writes it.
-#include <algorithm>
-#include <map>
-#include <set>
+// What the parsers and the table of recovered keys make of the recorded runs.
 #include <string>
 #include <vector>
 
@@ -12,61 +8,13 @@
 #include "config/values/hccn_conf_line.h"
 #include "gmock/gmock.h"
 #include "tests/readers/invented_values.h"
-#include "tests/readers/read_answer.h"
 #include "tests/readers/recorded_runs.h"
 #include "tests/sim/capture_record.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AnyOf, ::testing::IsEmpty, ::testing::SizeIs,
-    ::testing::StartsWith;
-
-bool IsAsked(const std::string& query) {
-  return std::find(kQueries.begin(), kQueries.end(), query) != kQueries.end();
-}
-
-TEST(CapturesTest, EveryQueryIsReadAsExpected) {
-  const std::map<std::string, std::string> expected =
-      ReadExpectations("tests/readers/expected.tsv");
-  std::set<std::string> unused;
-  for (const auto& [name, value] : expected) unused.insert(name);
-  for (const sim::CaptureRecord& record : ReadRecords()) {
-    const std::string query = QueryOf(record);
-    if (!IsAsked(query)) continue;
-    SCOPED_TRACE(record.name);
-    const auto found = expected.find(record.name);
-    ASSERT_NE(found, expected.end()) << "not in expected.tsv";
-    unused.erase(record.name);
-    ExpectReadAs(found->second,
-                 ReadAnswer(query, DeviceOf(record), RunOf(record)));
-  }
-  EXPECT_THAT(unused, IsEmpty()) << "expected, and no such query recorded";
-}
-
-bool Asks(const sim::CaptureRecord& record, absl::string_view query) {
-  return std::find(record.argv.begin(), record.argv.end(),
-                   query.substr(0, query.find(' '))) != record.argv.end();
-}
-
-TEST(CapturesTest, NoOtherCommandsAnswerIsTakenForAValue) {
-  for (const sim::CaptureRecord& record : ReadRecords()) {
-    for (const absl::string_view query : kQueries) {
-      if (Asks(record, query)) continue;
-      SCOPED_TRACE(absl::StrCat(record.name, " read as ", query));
-      const std::string read =
-          ReadAnswer(query, DeviceOf(record), RunOf(record));
-      // A set prints nothing and succeeds, and so does a device without a heard
-      // neighbour.
-      if (query == "-lldp" && record.exit == 0 &&
-          record.standard_output.empty()) {
-        EXPECT_THAT(read, AnyOf("none", StartsWith("missing ")));
-      } else {
-        EXPECT_THAT(read, StartsWith("missing "));
-      }
-    }
-  }
-}
+using ::testing::IsEmpty, ::testing::SizeIs;
 
 TEST(CapturesTest, NoParserReadsAValueThatIsNotInTheText) {
   const std::vector<sim::CaptureRecord> records = ReadRecords();

@@ -10,8 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
-#include "daemon/host/hccn_query/query_answers.h"
-#include "tests/readers/hccn_ping.h"
+#include "daemon/host/hccn_query/query_facts.h"
 
 namespace clusterd {
 namespace {
@@ -180,15 +179,6 @@ void CheckTrafficClasses(absl::string_view output, const SeenText& text,
   invented->Expect(is_there, "-pfc", "a row of priorities");
 }
 
-void CheckPing(absl::string_view output, const Checker& check) {
-  const auto ping = ParseHccnPing(output);
-  if (!ping.ok()) return;
-  check.Number(ping->transmitted);
-  check.Number(ping->received);
-  check.Words(ping->hccs ? "packets loss" : "packet loss");
-  for (const std::string& marker : ping->markers) check.Words(marker);
-}
-
 }  // namespace
 
 void CheckUnaskedValues(absl::string_view output, const SeenText& text,
@@ -202,7 +192,6 @@ void CheckUnaskedValues(absl::string_view output, const SeenText& text,
   CheckOptical(output, check("-optical"));
   CheckRoutes(output, check("-route"));
   CheckTrafficClasses(output, text, invented);
-  CheckPing(output, check("-ping"));
 }
 
 }  // namespace clusterd

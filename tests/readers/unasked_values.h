@@ -1,5 +1,4 @@
-// The part of InventedValues about the queries that no observation asks, and
-// about pings.
+// The part of InventedValues about the queries that no observation asks.
 #ifndef TESTS_READERS_UNASKED_VALUES_H_
 #define TESTS_READERS_UNASKED_VALUES_H_
 
@@ -8,8 +7,8 @@
 
 namespace clusterd {
 
-// Gives `output` to every parser of daemon/host/hccn_query and to that of
-// pings, for device 0. Adds each value that is not in `text` to `invented`.
+// Gives `output` to every parser of daemon/host/hccn_query, for device 0. Adds
+// each value that is not in `text` to `invented`.
 // REQUIRES: `text` is the same text.
 void CheckUnaskedValues(absl::string_view output, const SeenText& text,
                         InventedList* invented);

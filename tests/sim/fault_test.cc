@@ -12,7 +12,6 @@ namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 const ServerKind& A2Server() {
   static const auto* const server = new ServerKind{{0, 1, 5}, "A2"};
@@ -128,106 +127,21 @@ TEST(FaultKeysTest, EachIsNoticedOrRefusedEverywhere) {
   }
 }
 
-class ApplyFaultTest : public ::testing::Test {
- protected:
-  ApplyFaultTest() : host_(folder_.path()) {
-    EXPECT_TRUE(
-        host_.Write("var/lib/hccn_sim/state", "devices=0,1,5;ip.5=10.0.0.6\n")
-            .ok());
-    EXPECT_TRUE(host_.Write("etc/hccn.conf", "address_5=10.0.0.6\n").ok());
-  }
-
-  void Apply(const std::string& text) {
-    const auto faults = ParseFaults({text}, A2Server());
-    ASSERT_TRUE(faults.ok()) << faults.status();
-    ASSERT_EQ(ApplyFault(faults->front(), host_), absl::OkStatus());
-  }
-  std::string State(const std::string& key) {
-    return host_.state().Read().Find(key).value_or("none");
-  }
-  std::string Conf() { return host_.Read("etc/hccn.conf"); }
-
-  const TestFolder folder_;
-  const HostFolder host_;
-};
-
-TEST_F(ApplyFaultTest, AddressGoesToDeviceAndFileOrToOneOfThem) {
-  const char* const kSteps[][3] = {
-      {"5:address=10.0.0.9", "10.0.0.9", "address_5=10.0.0.9\n"},
-      {"5:live_address=10.0.0.10", "10.0.0.10", "address_5=10.0.0.9\n"},
-      {"5:stored_address=10.0.0.11", "10.0.0.10", "address_5=10.0.0.11\n"},
-      {"5:address=none", "none", ""}};
-  for (const auto& [fault, live, stored] : kSteps) {
-    Apply(fault);
-    EXPECT_EQ(State("ip.5"), live) << fault;
-    EXPECT_EQ(Conf(), stored) << fault;
-  }
-}
-
-TEST_F(ApplyFaultTest, WordsBecomeTheDevicesCodes) {
-  const char* const kFaults[][3] = {
-      {"0:link=DOWN", "link.0", "0"},
-      {"0:net_health=ReceiveTimeout", "net_health.0", "2"},
-      {"0:gone=1", "health.0", "0xffffffff"},
-      {"1:busy=always", "busy.1", "-1"},
-      {"1:delay=250", "delay.1.ms", "250"},
-      {"1:lies=1", "lies.1", "1"},
-      {"1:lldp=none", "lldp.1", ""}};
-  for (const auto& [fault, key, value] : kFaults) {
-    Apply(fault);
-    EXPECT_EQ(State(key), value) << fault;
-  }
-  Apply("5:lldp=leaf-09/400GE1/0/3");
-  EXPECT_THAT(State("lldp.5"), HasSubstr("Ifname: 400GE1/0/3\n"));
-}
-
-TEST_F(ApplyFaultTest, TlsKeyCanBeAbsent) {
-  Apply("0:tls=1");
-  EXPECT_THAT(Conf(), HasSubstr("tls_enable_0=1\n"));
-  Apply("0:tls=absent");
-  EXPECT_THAT(Conf(), Not(HasSubstr("tls_enable_0")));
-  EXPECT_EQ(State("tls.0"), "1");
-}
-
-TEST_F(ApplyFaultTest, ConfTakesEveryShape) {
-  Apply("host:hccn_conf=no-newline");
-  EXPECT_EQ(Conf(), "address_5=10.0.0.6");
-  Apply("host:hccn_conf=directory");
-  EXPECT_TRUE(host_.Exists("etc/hccn.conf/."));
-  Apply("host:hccn_conf=absent");
-  EXPECT_FALSE(host_.Exists("etc/hccn.conf"));
-}
-
-TEST_F(ApplyFaultTest, KernelValuesAndVersionsAreFiles) {
-  Apply("host:somaxconn=128");
-  Apply("host:reserved_ports=none");
-  Apply("host:driver=24.1.0");
-  EXPECT_EQ(host_.Read("proc/sys/net/core/somaxconn"), "128\n");
-  EXPECT_EQ(host_.Read("proc/sys/net/ipv4/ip_local_reserved_ports"), "\n");
-  EXPECT_EQ(host_.Read("usr/local/Ascend/driver/version.info"),
-            "Version=24.1.0\n");
-}
-
-TEST_F(ApplyFaultTest, AbsentDeviceIsGoneFromNodesAndDriver) {
-  ASSERT_TRUE(host_.MakeNode("dev/davinci5").ok());
-  Apply("host:device=absent-5");
-  EXPECT_FALSE(host_.Exists("dev/davinci5"));
-  EXPECT_EQ(State("devices"), "0,1");
-}
-
-TEST_F(ApplyFaultTest, InterfacesAreThoseThatIpShows) {
-  ASSERT_TRUE(host_.Write("usr/sbin/ip", "#!/bin/sh\n", 0755).ok());
+TEST(ApplyFaultTest, InterfacesAreThoseThatIpShows) {
+  const TestFolder folder;
+  const HostFolder host(folder.path());
+  ASSERT_TRUE(host.Write("usr/sbin/ip", "#!/bin/sh\n", 0755).ok());
   const auto faults =
       ParseFaults(std::vector<std::string>{"host:interface=Meta/198.18.0.1",
                                            "host:interface_down=Meta"},
                   A2Server());
   ASSERT_TRUE(faults.ok()) << faults.status();
-  ASSERT_TRUE(ApplyFault(faults->front(), host_).ok());
-  EXPECT_EQ(host_.Read("usr/sbin/ip"),
+  ASSERT_TRUE(ApplyFault(faults->front(), host).ok());
+  EXPECT_EQ(host.Read("usr/sbin/ip"),
             "#!/bin/sh\n"
             "echo '9: Meta    inet 198.18.0.1/30 scope global Meta'\n");
-  ASSERT_TRUE(ApplyFault(faults->back(), host_).ok());
-  EXPECT_EQ(host_.Read("sys/class/net/Meta/operstate"), "down\n");
+  ASSERT_TRUE(ApplyFault(faults->back(), host).ok());
+  EXPECT_EQ(host.Read("sys/class/net/Meta/operstate"), "down\n");
   EXPECT_THAT(MistakesIn({"host:interface_down=eth7"}),
               HasSubstr("no interface \"eth7\", expected one of eth0 lo"));
   EXPECT_THAT(MistakesIn({"host:interface=a;b/198.18.0.1"}),

@@ -16,7 +16,6 @@ namespace clusterd::sim {
 namespace {
 
 using ::testing::Each;
-using ::testing::ElementsAre;
 
 class NpuSmiTest : public ::testing::Test {
  protected:
@@ -72,27 +71,6 @@ TEST_F(NpuSmiTest, CountsDevicesWithGapsOtherwise) {
             Missing::NOT_SUPPORTED);
 }
 
-TEST_F(NpuSmiTest, SaysWhatIsWrongWithTheChip) {
-  Write("A3-no-pod", {0, 1, 2});
-  Apply("1:health=Critical/80E18402/8C03A000");
-  Apply("1:ecc=3");
-  Apply("1:compatibility=NOK");
-  Apply("1:hccs=NOK/2");
-  const std::vector<DeviceFacts> facts = Read({0, 1, 2});
-  EXPECT_EQ(facts[1].health().value().health(), ChipHealth::CRITICAL);
-  EXPECT_THAT(facts[1].health().value().error_codes(),
-              ElementsAre("80E18402", "8C03A000"));
-  EXPECT_EQ(facts[1].memory_errors().value().double_bit(), 3u);
-  EXPECT_FALSE(facts[1].hccs().value().ok());
-  EXPECT_EQ(facts[1].hccs().value().lanes(0), 2u);
-  // The board is the card's, so both chips of it report the same.
-  EXPECT_EQ(facts[0].compatibility().value(), "NOK");
-  EXPECT_EQ(facts[1].compatibility().value(), "NOK");
-  EXPECT_EQ(facts[2].compatibility().value(), "OK");
-  EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
-  EXPECT_EQ(facts[2].health().value().health(), ChipHealth::OK);
-}
-
 TEST_F(NpuSmiTest, TellsThePlaceInASuperPodAlone) {
   Write("A3-superpod", {0, 1, 2});
   Apply("1:sdid=16777216");
@@ -110,31 +88,6 @@ TEST_F(NpuSmiTest, TellsThePlaceInASuperPodAlone) {
   Write("A2", {0, 1, 2});
   EXPECT_EQ(Read({0, 1, 2})[0].super_pod().missing().reason(),
             Missing::NOT_SUPPORTED);
-}
-
-TEST_F(NpuSmiTest, LosesAChipOrAnswersGarbageAboutOne) {
-  Write("A3-no-pod", {0, 1, 2});
-  Apply("0:hbm=40000");
-  Apply("1:chip=absent");
-  Apply("2:chip_answer=garbled");
-  const std::vector<DeviceFacts> facts = Read({0, 1, 2});
-  EXPECT_EQ(facts[0].memory().value().used_mb(), 40000u);
-  EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
-  EXPECT_EQ(facts[1].health().missing().reason(), Missing::TOOL_FAILED);
-  EXPECT_EQ(facts[2].health().missing().reason(), Missing::UNREADABLE);
-  EXPECT_EQ(facts[2].memory().value().used_mb(), 3412u);
-}
-
-TEST_F(NpuSmiTest, CanBeMissingOrSilent) {
-  Write("A2", {0, 1, 2});
-  const auto why = [this](const std::string& fault) {
-    Apply("host:npu_smi=" + fault);
-    return Read({0, 1, 2})[0].health().missing().reason();
-  };
-  EXPECT_EQ(why("silent"), Missing::UNREADABLE);
-  EXPECT_NE(why("refused"), Missing::REASON_UNSPECIFIED);
-  EXPECT_EQ(why("garbled"), Missing::UNREADABLE);
-  EXPECT_EQ(why("absent"), Missing::ABSENT);
 }
 
 }  // namespace

@@ -64,12 +64,6 @@ TEST_F(ReplayTest, EveryDifferenceIsShownAsADiff) {
   EXPECT_THAT(result.text, HasSubstr("      - a=1\n      + a=2\n"));
 }
 
-TEST_F(ReplayTest, UsageTextMatchesAnythingInItsPlace) {
-  record_.standard_output = "head\n<usage text>";
-  EXPECT_EQ(Of("echo head; echo what; echo ever"), Verdict::kMatched);
-  EXPECT_EQ(Of("echo hat; echo what; echo ever"), Verdict::kDifferent);
-}
-
 TEST_F(ReplayTest, RunThatShouldBlockMustNotEndBeforeItsSignal) {
   record_.exit = std::nullopt;
   record_.standard_output.clear();
@@ -82,25 +76,6 @@ TEST_F(ReplayTest, RunThatShouldBlockMustNotEndBeforeItsSignal) {
   EXPECT_EQ(Of("exit 0"), Verdict::kDifferent);
 }
 
-TEST_F(ReplayTest, LockIsHeldForAWhileAndOutlastsARunThatASignalEnds) {
-  record_.precondition = "another process holds flock on hccn.conf for 2 s";
-  record_.standard_output = "locked\nfree\n";
-  EXPECT_EQ(Of("exec 9<$CONF; flock -n 9 || echo locked; flock 9 && echo free"),
-            Verdict::kMatched);
-  record_.exit = -15;
-  record_.standard_output.clear();
-  record_.precondition =
-      "another process holds flock on hccn.conf for 30 s; SIGTERM after 3 s";
-  EXPECT_EQ(Of("exec 9<$CONF; exec flock 9"), Verdict::kMatched);
-}
-
-TEST_F(ReplayTest, SaysWhichKeysTheRunWentWithout) {
-  record_.precondition = "moon.0=full";
-  const ReplayResult result = With("echo one; echo two");
-  EXPECT_EQ(result.verdict, Verdict::kMatched);
-  EXPECT_THAT(result.text, HasSubstr("unknown in the precondition: moon.0\n"));
-}
-
 TEST_F(ReplayTest, TextOfAnUndefinedHealthCodeIsNotCompared) {
   record_.standard_output = "net health status: rubbish\n";
   for (const char* code : {"-1", "0xffffffff"}) {
@@ -110,16 +85,6 @@ TEST_F(ReplayTest, TextOfAnUndefinedHealthCodeIsNotCompared) {
   }
   record_.precondition = "net_health.0=0; res.0x5.0=-16";
   EXPECT_EQ(Of("echo net health status: else"), Verdict::kDifferent);
-}
-
-TEST_F(ReplayTest, LinkLedToWhatTheRunLeftAlone) {
-  record_.precondition = "/etc/hccn.conf -> /etc/real.conf";
-  record_.conf_before = std::nullopt;
-  record_.conf_after = "mtu_0=1500\nnetdetect_0=10.0.0.254\n";
-  record_.argv.push_back("10.0.0.254");
-  record_.standard_output = "mtu_0=1500\n";
-  EXPECT_EQ(Of("cat $CONF; echo netdetect_0=10.0.0.254 >>$CONF"),
-            Verdict::kMatched);
 }
 
 TEST_F(ReplayTest, RunsOfARoundMayWriteInAnyOrder) {
@@ -153,26 +118,6 @@ TEST_F(ReplayTest, FileThatIsReplacedIsNotEditedInPlace) {
   EXPECT_THAT(
       With("cd $HCCN_SIM_ROOT/etc; cp hccn.conf n; mv n hccn.conf").text,
       HasSubstr("inode and mode"));
-}
-
-TEST_F(ReplayTest, SkipsSayWhy) {
-  record_.precondition = "the moon is full";
-  ReplayResult result = With("exit 0");
-  EXPECT_EQ(result.verdict, Verdict::kSkipped);
-  EXPECT_THAT(result.text, HasSubstr("the moon is full"));
-  record_.argv = {"hccn_tool", "-i", "0", "-roce_test", "reset"};
-  result = With("exit 0");
-  EXPECT_EQ(result.verdict, Verdict::kSkipped);
-  EXPECT_THAT(result.text, HasSubstr("-roce_test is never used"));
-}
-
-TEST_F(ReplayTest, UnprivilegedReplaySkipsOtherUsers) {
-  record_.precondition = "user nobody, hccn.conf 0644";
-  ReplayOptions options;
-  options.tool = "/bin/true";
-  const ReplayResult result = Replay(record_, options);
-  EXPECT_EQ(result.verdict, Verdict::kSkipped);
-  EXPECT_THAT(result.text, HasSubstr("needs root"));
 }
 
 TEST(ReasonToSkipTest, ComparesEveryCommandThatClusterdUses) {

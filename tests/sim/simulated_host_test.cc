@@ -7,7 +7,6 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/sim/ascend950/run_tool_950.h"
 #include "tests/sim/host_folder.h"
 #include "tests/sim/test_folder.h"
 #include "tests/sim/tool/run_tool.h"
@@ -19,7 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::StartsWith;
 
 ClusterSpec TwoServers(const std::string& product = "atlas-training") {
   ClusterSpec spec;
@@ -64,54 +62,9 @@ class SimulatedHostTest : public ::testing::Test {
             &terminal);
     return terminal.out() + terminal.err();
   }
-  std::string Ask950(const std::string& line) {
-    FakeTerminal terminal;
-    RunTool950(absl::StrSplit(line, ' '), ServerBelow(Host().root(), 0, 0),
-               &terminal);
-    return terminal.out() + terminal.err();
-  }
 
   const TestFolder folder_;
 };
-
-TEST_F(SimulatedHostTest, HealthyServerAnswersAsTheSpecHasIt) {
-  const absl::Status status = CreateSimulatedHost(TwoServers(), Options());
-  ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(Ask("-i 5 -ip -g"),
-            "ipaddr:192.168.101.100\nnetmask:255.255.255.0\n");
-  EXPECT_EQ(Ask("-i 5 -net_health -g"), "net health status: Success\n");
-  EXPECT_EQ(Ask("-i 5 -link -g"), "link status: UP\n");
-  EXPECT_EQ(Ask("-i 5 -netdetect -g"), "netdetect addr: 192.168.101.1\n");
-  EXPECT_THAT(Ask("-i 5 -lldp -g"), HasSubstr("leaf-05"));
-}
-
-TEST_F(SimulatedHostTest, FilesAreWhereAServerHasThem) {
-  ASSERT_TRUE(CreateSimulatedHost(TwoServers(), Options()).ok());
-  const HostFolder host = Host();
-  EXPECT_THAT(host.Read("etc/hccn.conf"),
-              StartsWith("address_0=192.168.100.101\n"
-                         "netmask_0=255.255.255.0\n"));
-  EXPECT_EQ(host.Read("proc/sys/net/ipv4/ip_local_reserved_ports"),
-            "60000-60031\n");
-  EXPECT_THAT(host.Read("etc/sysctl.d/90-clusterd.conf"),
-              HasSubstr("net.core.somaxconn = 65535\n"));
-  for (const char* path :
-       {"dev/davinci7", "etc/ascend_install.info", "etc/machine-id",
-        "usr/local/Ascend/driver/version.info", "proc/net/udp6",
-        "usr/local/Ascend/driver/tools/hccn_tool", "etc/os-release",
-        "proc/self/ns/net", "etc/clusterd/simulation"}) {
-    EXPECT_TRUE(host.Exists(path)) << path;
-  }
-  EXPECT_FALSE(host.Exists("dev/davinci8"));
-  // Interfaces and names are those of the server, not of this machine.
-  EXPECT_THAT(
-      host.Read("usr/sbin/ip"),
-      HasSubstr("2: eth0    inet " + TwoServers().servers(0).address()));
-  EXPECT_THAT(host.Read("usr/bin/getent"),
-              HasSubstr(TwoServers().servers(0).address()));
-  // A job's user is found as on any host.
-  EXPECT_THAT(host.Read("usr/bin/getent"), HasSubstr("passwd"));
-}
 
 TEST_F(SimulatedHostTest, ServersDifferWhereRealOnesDo) {
   const ClusterSpec spec = TwoServers();
@@ -163,39 +116,6 @@ TEST_F(SimulatedHostTest, ServerForNamespacesKeepsItsFaultsUntilItHasThem) {
 TEST_F(SimulatedHostTest, UnknownHostNamesTheKnownOnes) {
   EXPECT_THAT(CreateSimulatedHost(TwoServers(), Options({}, "server9")),
               Fails(absl::StatusCode::kNotFound, HasText("server0 server1")));
-}
-
-TEST_F(SimulatedHostTest, Ascend950ServerAnswersInItsOwnCommandLine) {
-  const ClusterSpec spec = TwoServers("ascend-950");
-  ASSERT_TRUE(CreateSimulatedHost(spec, Options({"3:link=DOWN"})).ok());
-  EXPECT_EQ(Ask950("-g -ip -i 5 -d bond5"),
-            "ipaddr:192.168.101.100\nnetmask:255.255.255.0\n");
-  EXPECT_EQ(Ask950("-g -net_health -i 5"), "net health status: Success\n");
-  EXPECT_EQ(Ask950("-g -link -i 5 -u 0 -p 4"), "link status: UP\n");
-  EXPECT_EQ(Ask950("-g -link -i 3 -u 0 -p 4"), "link status: DOWN\n");
-  EXPECT_THAT(Ask950("-g -lldp -i 5 -d bond5"), HasSubstr("leaf-05"));
-  // No PCI id is published.
-  EXPECT_TRUE(std::filesystem::is_empty(Host().Path("sys/bus/pci/devices")));
-  EXPECT_TRUE(HasAscend950Tool(spec));
-  EXPECT_FALSE(HasAscend950Tool(TwoServers()));
-}
-
-// Every kind of fault of a device changes what the other tool answers, too.
-TEST_F(SimulatedHostTest, FaultsShowInTheOtherCommandLine) {
-  ASSERT_TRUE(CreateSimulatedHost(
-                  TwoServers("ascend-950"),
-                  Options({"0:address=none", "1:mtu=9000", "2:gone=1",
-                           "3:state=process=1", "4:answer=0xdeadbeef",
-                           "5:lldp=none", "6:busy=1", "7:detect=0.0.0.0"}))
-                  .ok());
-  EXPECT_THAT(Ask950("-g -ip -i 0 -d bond0"), HasSubstr("no ip was preset"));
-  EXPECT_EQ(Ask950("-g -mtu -i 1 -d bond1"), "mtu:9000\n");
-  EXPECT_THAT(Ask950("-g -dev_info -i 2"), HasSubstr("not modelled"));
-  EXPECT_EQ(Ask950("-g -process -i 3"), "device hccp process: exist\n");
-  EXPECT_EQ(Ask950("-g -mtu -i 4 -d bond4"), "0xdeadbeef");
-  EXPECT_THAT(Ask950("-g -lldp -i 5 -d bond5"), Not(HasSubstr("leaf")));
-  EXPECT_THAT(Ask950("-g -net_health -i 6"), HasSubstr("is busy"));
-  EXPECT_EQ(Ask950("-g -net_health -i 7"), "net health status: Init\n");
 }
 
 TEST_F(SimulatedHostTest, FolderInUseIsRefused) {

@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <optional>
-
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/support/client/fake_controller.h"
@@ -35,11 +33,12 @@ Report JobReport(const std::string& id) {
 }
 
 // The request that `check` with these options sends.
-std::optional<CheckRequest> Asked(const Arguments& options, ProgramWorld world,
-                                  int status = 0) {
+CheckRequest Asked(const Arguments& options, ProgramWorld world,
+                   int status = 0) {
   WatchedController controller(world);
   EXPECT_EQ(RunProgram(With({"check"}, options), world).status, status);
-  return controller.check_request();
+  EXPECT_TRUE(controller.check_request().has_value());
+  return controller.check_request().value_or(CheckRequest());
 }
 
 TEST(CheckJobTest, AsksAboutTheJobOfTheOptionsAndNamesNoHostsBesideIt) {
@@ -48,10 +47,9 @@ TEST(CheckJobTest, AsksAboutTheJobOfTheOptionsAndNamesNoHostsBesideIt) {
              "atlas-a2", "--dtype", "fp16,bf16", "--method", "torchrun",
              "--job-id", "mine", "--max-age", "10m"},
             WorldWith(JobReport("mine")));
-  ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->hosts_size(), 0);
-  EXPECT_EQ(request->max_age_ms(), 600'000u);
-  const JobSpec& job = request->job();
+  EXPECT_EQ(request.hosts_size(), 0);
+  EXPECT_EQ(request.max_age_ms(), 600'000u);
+  const JobSpec& job = request.job();
   ASSERT_EQ(job.servers_size(), 2);
   EXPECT_EQ(job.servers(0).host(), "server1");
   EXPECT_EQ(job.servers(1).devices_size(), 4);
@@ -68,9 +66,8 @@ TEST(CheckJobTest, ReadsAJobFileAndItsRankTableBesideIt) {
       "job.yaml", absl::StrCat("nodes: server[0-1]\ndevices: 1\nrank_table: ",
                                table.substr(table.rfind('/') + 1), "\n"));
   const auto request = Asked({"--job", file}, WorldWith(JobReport("")));
-  ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->job().servers_size(), 2);
-  EXPECT_EQ(request->job().rank_table(), "{}");
+  EXPECT_EQ(request.job().servers_size(), 2);
+  EXPECT_EQ(request.job().rank_table(), "{}");
 }
 
 TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
@@ -85,7 +82,7 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
           "nodes: server[0-1]\npython: /venv/bin/python\nrequirements: ",
           name_of(TestFile("requirements.txt", "torch==2.1.0\n")),
           "\nscript: ", name_of(TestFile("train.py", "")), "\n"));
-  const JobSpec job = Asked({"--job", file}, world)->job();
+  const JobSpec job = Asked({"--job", file}, world).job();
   EXPECT_EQ(job.requirements(), "torch==2.1.0\n");
   // An empty script is still a script.
   EXPECT_EQ(job.script(), "\n");
@@ -94,14 +91,14 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
   // A shell of root may have no USER.
   world.environment.erase("USER");
   const passwd* const own = getpwuid(getuid());
-  EXPECT_EQ(Asked({"--job", file}, world)->job().user(),
+  EXPECT_EQ(Asked({"--job", file}, world).job().user(),
             own == nullptr ? "" : own->pw_name);
   const std::string named =
       TestFile("user.yaml",
                "nodes: server0\nuser: eve\npython: /usr/bin/python3\n"
                "requirements: [six]\n");
-  EXPECT_EQ(Asked({"--job", named}, world)->job().user(), "eve");
-  EXPECT_EQ(Asked({"--job", named}, world)->job().requirements(), "six\n");
+  EXPECT_EQ(Asked({"--job", named}, world).job().user(), "eve");
+  EXPECT_EQ(Asked({"--job", named}, world).job().requirements(), "six\n");
   EXPECT_THAT(RunProgram({"check", "--job",
                           TestFile("gone.yaml",
                                    "nodes: server0\nrequirements: gone.txt\n")},
@@ -135,7 +132,7 @@ TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
                      "requirements: ",
                      TestFile("ends.txt", bytes),
                      "\nscript: ", TestFile("ends.py", bytes), "\n"));
-    return Asked({"--job", file}, world)->job();
+    return Asked({"--job", file}, world).job();
   };
   for (const char* text :
        {"a==1 # b\rc\r", "a==1 # b\r\nc\r\n", "a==1 # b\nc\n"}) {
@@ -165,7 +162,7 @@ TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
     return Asked(
                With({"--nodes", "server[0-1]", "--method", "horovodrun"}, more),
                world)
-        ->job();
+        .job();
   };
   EXPECT_EQ(asked({}).ssh().user(), "ann");
   const JobSpec named = asked({"--ssh-user", "bob", "--ssh-port", "12345"});
@@ -173,9 +170,9 @@ TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
   EXPECT_EQ(named.ssh().container_port(), 12345u);
   const std::string file = TestFile(
       "mpi.yaml", "nodes: server[0-1]\nmethod: horovodrun\nuser: eve\n");
-  EXPECT_EQ(Asked({"--job", file}, world)->job().ssh().user(), "eve");
+  EXPECT_EQ(Asked({"--job", file}, world).job().ssh().user(), "eve");
   EXPECT_FALSE(Asked({"--nodes", "server[0-1]", "--method", "torchrun"}, world)
-                   ->job()
+                   .job()
                    .has_ssh());
 }
 
@@ -183,15 +180,13 @@ TEST(CheckJobTest, AnEmptyRankTableIsOne) {
   const std::string table = TestFile("empty.json", "");
   const auto request = Asked({"--nodes", "server[0-1]", "--rank-table", table},
                              WorldWith(JobReport("")));
-  ASSERT_TRUE(request.has_value());
-  EXPECT_FALSE(request->job().rank_table().empty());
-  EXPECT_EQ(request->job().rank_table_file(), table);
+  EXPECT_FALSE(request.job().rank_table().empty());
+  EXPECT_EQ(request.job().rank_table_file(), table);
   const std::string job =
       TestFile("of_empty.yaml",
                absl::StrCat("nodes: server[0-1]\nrank_table: ", table, "\n"));
   const auto of_file = Asked({"--job", job}, WorldWith(JobReport("")));
-  ASSERT_TRUE(of_file.has_value());
-  EXPECT_EQ(of_file->job().rank_table(), request->job().rank_table());
+  EXPECT_EQ(of_file.job().rank_table(), request.job().rank_table());
 }
 
 TEST(CheckJobTest, NamesTheByteOfARankTableThatIsNotUtf8) {
@@ -217,14 +212,12 @@ TEST(CheckJobTest, IsTheSlurmJobThatItRunsInUnlessHostsAreNamed) {
   world.environment["SLURM_JOB_NODELIST"] = "server[0-1]";
   world.environment["SLURM_RESTART_COUNT"] = "2";
   auto request = Asked({}, world);
-  ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->job().id(), "slurm:7.2");
-  EXPECT_EQ(request->job().servers_size(), 2);
+  EXPECT_EQ(request.job().id(), "slurm:7.2");
+  EXPECT_EQ(request.job().servers_size(), 2);
   for (const Arguments& hosts :
        {Arguments{"--all"}, Arguments{"server[0-1]"}}) {
     request = Asked(hosts, world);
-    ASSERT_TRUE(request.has_value());
-    EXPECT_FALSE(request->has_job());
+    EXPECT_FALSE(request.has_job());
   }
 }
 
@@ -240,8 +233,7 @@ TEST(CheckJobTest, TakesTheJobFromARankTableAloneInTheOrderOfItsRanks) {
   world.script.spec.mutable_spec()->mutable_servers(1)->set_address("10.0.0.2");
   const auto request =
       Asked({"--rank-table", TestFile("table.json", kTable)}, world);
-  ASSERT_TRUE(request.has_value());
-  const JobSpec& job = request->job();
+  const JobSpec& job = request.job();
   ASSERT_EQ(job.servers_size(), 2);
   EXPECT_EQ(job.servers(0).host(), "server0");
   EXPECT_EQ(job.servers(0).devices(0), 1u);

@@ -66,24 +66,22 @@ constexpr JobRule kJobRules[] = {
     {"job-script", "", "--script", "script"},
 };
 
-class GenerateCommand : public Command {
+class GenerateCommand : public CliCommand {
  public:
-  using Command::Command;
+  using CliCommand::CliCommand;
 
  protected:
   void AddJobOptions(CLI::App& app) {
     named_.AddTo(app);
-    AddOption(app, "--skip", "RULE,..", skip_,
-              "Skip these rules in the check of the job")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    app.add_flag("--verbose", verbose_,
-                 "Print every finding, rule and host of a failed check");
-    AddOption(app, "--timeout", "DURATION", timeout_text_,
-              "Give up after this long, e.g. 90s or 2m (default: 140s)");
+    AddListOption(app, "--skip", "RULE,..", skip_);
+    app.add_flag("--verbose", verbose_);
+    AddOption(app, "--timeout", "DURATION", timeout_text_);
   }
 
-  void AddProgram(CLI::App& app) { named_.AddProgram(app); }
+  void AddOutput(CLI::App& app) {
+    AddOption(app, "-o,--out", "FILE", out_);
+    app.add_flag("--overwrite", overwrite_);
+  }
 
   // Sets the job; adds mistakes.
   void ReadJob() {
@@ -173,16 +171,13 @@ class GenerateCommand : public Command {
   // True if the command has the options of a launch.
   virtual bool launches() const { return false; }
 
-  uint32_t ssh_port() const { return named_.ssh_port(); }
-
   std::vector<const HostFacts*> Facts() const {
     return {facts_.facts().pointer_begin(), facts_.facts().pointer_end()};
   }
 
   // Writes a file, or stdout if the path is empty; returns the exit status.
-  // Keeps an equal file, and a different one unless `overwrite`.
-  int Write(const std::string& path, const std::string& text, bool overwrite,
-            mode_t mode) {
+  // Keeps an equal file, and a different one unless --overwrite was given.
+  int Write(const std::string& path, const std::string& text, mode_t mode) {
     if (path.empty()) {
       session().out << text;
       return kExitPass;
@@ -194,7 +189,7 @@ class GenerateCommand : public Command {
         Tell("job-say-same-content", path);
         return kExitPass;
       }
-      if (!overwrite) {
+      if (!overwrite_) {
         Tell("msg-job-other-content", path);
         return kExitUsage;
       }
@@ -211,10 +206,12 @@ class GenerateCommand : public Command {
   JobOptions named_;
   JobSpec job_;
   LaunchFacts facts_;
+  std::string out_;
 
  private:
   std::vector<std::string> skip_;
   bool verbose_ = false;
+  bool overwrite_ = false;
   std::string timeout_text_;
   absl::Duration timeout_;
   RuleSelection selection_;
@@ -226,13 +223,8 @@ class GenerateRankTableCommand final : public GenerateCommand {
 
   void AddOptions(CLI::App& app) override {
     AddJobOptions(app);
-    AddOption(
-        app, "--version", "VERSION", version_,
-        "1.0, or 1.2 for super pods (default: what the product's HCCL reads)");
-    AddOption(app, "-o,--out", "FILE", out_,
-              "Write to this file, as a whole or not at all (default: stdout)");
-    app.add_flag("--overwrite", overwrite_,
-                 "Overwrite a file with other content");
+    AddOption(app, "--version", "VERSION", version_);
+    AddOutput(app);
   }
 
  private:
@@ -250,7 +242,7 @@ class GenerateRankTableCommand final : public GenerateCommand {
       ReportFailure(table.status());
       return kExitFail;
     }
-    return Write(out_, *table, overwrite_, kData);
+    return Write(out_, *table, kData);
   }
 
   absl::StatusOr<std::string> Make() const {
@@ -262,8 +254,6 @@ class GenerateRankTableCommand final : public GenerateCommand {
   }
 
   std::string version_;
-  std::string out_;
-  bool overwrite_ = false;
 };
 
 class GenerateLaunchCommand final : public GenerateCommand {
@@ -272,47 +262,22 @@ class GenerateLaunchCommand final : public GenerateCommand {
 
   void AddOptions(CLI::App& app) override {
     AddJobOptions(app);
-    AddOption(app, "--form", "FORM", form_text_,
-              absl::StrCat("Form of the output: ",
-                           absl::StrJoin(LaunchForms(), ", ")));
-    AddOption(app, "--node", "HOST", node_,
-              "Only for this server (default: all)");
-    AddOption(app, "-o,--out", "FILE", out_,
-              "Write to this file; %h in its name becomes the host (default: "
-              "stdout)");
-    app.add_flag("--overwrite", overwrite_,
-                 "Overwrite a file with other content");
-    AddOption(app, "--rank-table", "FILE", options_.rank_table,
-              "Start with this rank table, a path on the hosts");
-    AddOption(app, "--master-port", "PORT", master_port_,
-              "MASTER_PORT (default: that of --job, or rendezvous_port of "
-              "cluster.yaml, or a chosen port)");
-    AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
-              "NNODES; a range where fewer servers are enough");
-    AddProgram(app);
-    AddOption(
-        app, "ARGUMENTS", "", options_.arguments,
-        "Arguments of the script, after --; {NODE_RANK} and other variables "
-        "in braces become their values");
-    AddOption(app, "--source", "FILE", sources_,
-              "Source this file where a host has it, instead of the method's "
-              "own; may be repeated")
-        ->allow_extra_args(false);
-    AddOption(
-        app, "--tiered", "WHEN", tiered_,
-        "Tiered link setup of torch-npu-run: auto (default; by size), on, off");
-    AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint,
-              "For torch-npu-run: the first server and the port of its store");
-    AddOption(app, "--rdzv-id", "ID", options_.rdzv_id,
-              "For torch-npu-run: the id of the job's worker group");
-    app.add_flag("--standalone", options_.standalone,
-                 "For torch-npu-run: a job of one server, without MASTER_PORT");
-    app.add_flag("--local-addr", options_.local_addr,
-                 "For torch-npu-run: give each server its own address");
-    AddOption(app, "--asd", "LEVEL", asd_,
-              "NPU_ASD_ENABLE, 0 to 3 (default: 1)");
-    AddOption(app, "--mpi-args", "TEXT", options_.mpi_args,
-              "Arguments that horovodrun passes to mpirun");
+    AddOption(app, "--form", "FORM", form_text_);
+    AddOption(app, "--node", "HOST", node_);
+    AddOutput(app);
+    AddOption(app, "--rank-table", "FILE", options_.rank_table);
+    AddOption(app, "--master-port", "PORT", master_port_);
+    AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes);
+    named_.AddProgram(app);
+    AddOption(app, "ARGUMENTS", "", options_.arguments);
+    AddOption(app, "--source", "FILE", sources_)->allow_extra_args(false);
+    AddOption(app, "--tiered", "WHEN", tiered_);
+    AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint);
+    AddOption(app, "--rdzv-id", "ID", options_.rdzv_id);
+    app.add_flag("--standalone", options_.standalone);
+    app.add_flag("--local-addr", options_.local_addr);
+    AddOption(app, "--asd", "LEVEL", asd_);
+    AddOption(app, "--mpi-args", "TEXT", options_.mpi_args);
   }
 
  private:
@@ -368,7 +333,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
     for (const LaunchMethod& method : AllLaunchMethods()) {
       if (method.name != options_.method) continue;
-      if (method.from_master) options_.ssh_port = ssh_port();
+      if (method.from_master) options_.ssh_port = named_.ssh_port();
       for (FindingValue& mistake : FindOptionMistakes(method, options_)) {
         mistakes_.push_back(std::move(mistake));
       }
@@ -431,8 +396,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
 
   int Deliver(const Launch& launch) {
     if (form_ == LaunchForm::kJson) {
-      return Write(out_, MessageJson(LaunchDocument(launch)), overwrite_,
-                   kData);
+      return Write(out_, MessageJson(LaunchDocument(launch)), kData);
     }
     std::vector<absl::string_view> hosts;
     int status = kExitPass;
@@ -444,7 +408,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       found = true;
       const int written =
           Write(absl::StrReplaceAll(out_, {{kHostInPath, node.host}}),
-                NodeText(launch, node, form_), overwrite_,
+                NodeText(launch, node, form_),
                 form_ == LaunchForm::kShell ? kProgram : kData);
       status = std::max(status, written);
     }
@@ -468,8 +432,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
   std::string form_text_ = "shell";
   LaunchForm form_ = LaunchForm::kShell;
   std::string node_ = kAllNodes;
-  std::string out_;
-  bool overwrite_ = false;
   std::string master_port_;
   std::string asd_;
   std::string tiered_ = "auto";
@@ -479,8 +441,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
 }  // namespace
 
 void AddGenerateCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<GenerateRankTableCommand>());
-  commands.push_back(std::make_unique<GenerateLaunchCommand>());
+  AddCommands<GenerateRankTableCommand, GenerateLaunchCommand>(commands);
 }
 
 }  // namespace clusterd

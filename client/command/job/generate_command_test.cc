@@ -54,6 +54,12 @@ ProgramOutput RunTable(const ProgramWorld& world, const Arguments& more = {}) {
   return RunProgram(Generate("ranktable", more), world);
 }
 
+// A job file of both servers with these lines more.
+std::string JobFile(const std::string& name, const std::string& lines) {
+  return TestFile(name,
+                  absl::StrCat("nodes: server[0-1]\ndevices: 8\n", lines));
+}
+
 std::string NoFile(const std::string& name) {
   const std::string path = TestFile(name, "");
   std::remove(path.c_str());
@@ -105,10 +111,10 @@ TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
 
 TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   const std::string job =
-      TestFile("job.yaml",
-               "nodes: server[0-1]\ndevices: 8\nmethod: torch-npu-run\n"
-               "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600, "
-               "NNODES: 2}\n");
+      JobFile("job.yaml",
+              "method: torch-npu-run\n"
+              "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600, "
+              "NNODES: 2}\n");
   ProgramWorld world = LaunchWorld();
   WatchedController controller(world);
   const std::string address = FactsOf(world).spec().servers(0).address();
@@ -215,8 +221,7 @@ TEST(GenerateRankTableTest, DoesNotReadTheTableThatItIsToWrite) {
   ProgramWorld world = LaunchWorld();
   WatchedController controller(world);
   const std::string job =
-      TestFile("old_table.yaml",
-               "nodes: server[0-1]\ndevices: 8\nrank_table: no_such.json\n");
+      JobFile("old_table.yaml", "rank_table: no_such.json\n");
   EXPECT_EQ(RunProgram({"generate", "ranktable", "--job", job}, world).status,
             0);
   EXPECT_EQ(controller.launch_request()->job().rank_table(), "");
@@ -387,11 +392,9 @@ TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
   EXPECT_EQ(controller.launch_request()->job().script(), "");
   EXPECT_EQ(controller.launch_request()->job().python(), "");
   const std::string beside = TestFile("of_job.py", "import torch\n");
-  const std::string file = TestFile(
-      "python.yaml",
-      absl::StrCat(
-          "nodes: server[0-1]\ndevices: 8\npython: /opt/bin/python3\nscript: ",
-          beside.substr(beside.rfind('/') + 1), "\n"));
+  const std::string file = JobFile(
+      "python.yaml", absl::StrCat("python: /opt/bin/python3\nscript: ",
+                                  beside.substr(beside.rfind('/') + 1), "\n"));
   EXPECT_THAT(RunProgram({"generate", "launch", "--job", file}, world),
               Ends(0, Out(HasSubstr("of_job.py"))));
   EXPECT_EQ(controller.launch_request()->job().python(), "/opt/bin/python3");
@@ -399,8 +402,7 @@ TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
 }
 
 TEST(GenerateLaunchTest, AScriptThatAJobFileMissesIsNamedOnce) {
-  const std::string file = TestFile(
-      "far.yaml", "nodes: server[0-1]\ndevices: 8\nscript: nowhere/far.py\n");
+  const std::string file = JobFile("far.yaml", "script: nowhere/far.py\n");
   const ProgramOutput output =
       RunProgram({"generate", "launch", "--job", file}, LaunchWorld());
   EXPECT_EQ(output.status, 3);
@@ -427,11 +429,10 @@ TEST(GenerateLaunchTest, GivesThePortAndTheSuperPodsThatTheCheckJudges) {
   WatchedController controller(world);
   const auto launch = [&world](const std::string& lines,
                                const Arguments& more = {}) {
-    const std::string job = TestFile(
-        "given.yaml", absl::StrCat("nodes: server[0-1]\ndevices: 8\n", lines));
-    return RunProgram(
-        With({"generate", "launch", "--job", job, "--node", "server1"}, more),
-        world);
+    return RunProgram(With({"generate", "launch", "--job",
+                            JobFile("given.yaml", lines), "--node", "server1"},
+                           more),
+                      world);
   };
   const auto port = [&controller] {
     return controller.launch_request()->job().servers(1).master_port();
@@ -464,15 +465,13 @@ TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
   EXPECT_EQ(ssh.container_port(), 12345u);
   EXPECT_EQ(asked({"--ssh-port", "22", "--ssh-user", "ann"}).container_port(),
             0u);
-  const std::string job = TestFile(
-      "mpi.yaml",
-      "nodes: server[0-1]\ndevices: 8\nssh: {user: bob, container_port: 2222}");
+  const std::string job =
+      JobFile("mpi.yaml", "ssh: {user: bob, container_port: 2222}");
   const ProgramOutput output = RunProgram(
       {"generate", "launch", "--job", job, "--method", "horovodrun"}, world);
   EXPECT_THAT(output.out, HasSubstr(" -p 2222 "));
   EXPECT_EQ(controller.launch_request()->job().ssh().user(), "bob");
-  const std::string of_user =
-      TestFile("user.yaml", "nodes: server[0-1]\ndevices: 8\nuser: eve\n");
+  const std::string of_user = JobFile("user.yaml", "user: eve\n");
   EXPECT_EQ(RunProgram({"generate", "launch", "--job", of_user, "--method",
                         "horovodrun"},
                        world)

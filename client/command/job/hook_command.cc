@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -114,31 +113,21 @@ std::string ClusterWideReason(const Report& report) {
   return "";
 }
 
-class HookCommand final : public Command {
+class HookCommand final : public CliCommand {
  public:
-  HookCommand() : Command("hook") {}
+  HookCommand() : CliCommand("hook") {}
 
   void AddOptions(CLI::App& app) override {
     app.footer(
         absl::StrReplaceAll(app.get_footer(), {{"{hooks}\n", HookHelp()}}));
-    const auto names = Each<absl::string_view>(kHooks, &HookRow::name);
-    AddOption(app, "HOOK", "", hook_,
-              absl::StrCat("Hook to run: ", absl::StrJoin(names, ", ")))
-        ->required();
+    AddOption(app, "HOOK", "", hook_)->required();
     job_options_.AddTo(app);
-    AddOption(app, "--node-name", "NAME", node_name_,
-              "Name of this host in Slurm [SLURMD_NODENAME]");
-    AddOption(app, "--max-age", "DURATION", max_age_text_,
-              "Accept a verdict about the job that is at most this old");
-    AddOption(app, "--timeout", "DURATION", timeout_text_,
-              "Wait at most this long for an answer (default: by HOOK, see "
-              "below)");
-    app.add_flag("--fail-closed", fail_closed_,
-                 "Also refuse when there is no answer");
-    AddOption(app, "-o,--output", "FORMAT", format_,
-              "Output on stdout: text (default), json");
-    AddOption(app, "--socket", "PATH", socket_,
-              "Unix socket of this host's clusterd (default: " + socket_ + ")");
+    AddOption(app, "--node-name", "NAME", node_name_);
+    AddOption(app, "--max-age", "DURATION", max_age_text_);
+    AddOption(app, "--timeout", "DURATION", timeout_text_);
+    app.add_flag("--fail-closed", fail_closed_);
+    AddOption(app, "-o,--output", "FORMAT", format_);
+    AddOption(app, "--socket", "PATH", socket_);
   }
 
  private:
@@ -411,7 +400,7 @@ class HookCommand final : public Command {
 }  // namespace
 
 void AddHookCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<HookCommand>());
+  AddCommands<HookCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -17,7 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
-#include "config/hccl/data_type.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
 #include "config/launch/launch_methods.h"
 #include "config/launch/rank_table.h"
@@ -221,65 +221,37 @@ std::string OptOut(const Environment& environment) {
 }
 
 void JobOptions::AddTo(CLI::App& app) {
-  const auto add = [&app](const char* name, const char* placeholder,
-                          std::string& value, const char* what) {
-    AddOption(app, name, placeholder, value, what)->group("Job");
+  const auto add = [this, &app](const char* name, const char* placeholder,
+                                std::string& value) {
+    options_.push_back(AddOption(app, name, placeholder, value)->group("Job"));
   };
-  add("--job", "FILE", file_, "File that describes the job, as YAML or JSON");
-  add("--nodes", "HOSTS", nodes_,
-      "Servers of the job; the first is the master");
-  add("--devices", "N|LIST", devices_,
-      "Devices of each server: a number, or ids such as 0-3,6 (default: all)");
-  add("--product", "NAME", product_, "Product that the job is made for");
-  AddOption(app, "--dtype", "TYPE,..", dtypes_,
-            "Data types of the job's allreduce and reduce_scatter")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->group("Job");
-  add("--method", "METHOD", method_,
-      "How the job is launched: torchrun, torch-npu-run, "
-      "torch-distributed-launch, "
-      "mp-spawn, shell, horovodrun");
-  add("--framework", "NAME", framework_,
-      "Training framework: pytorch, tensorflow, mindspore");
-  add("--ssh-user", "USER", ssh_user_,
-      "User that logs in for horovodrun (default: user of --job, or you)");
-  add("--ssh-port", "PORT", ssh_port_text_,
-      "Port of sshd in the containers, for horovodrun");
-  add("--job-id", "JOB", id_, "Id of the job, e.g. slurm:1234.0");
+  add("--job", "FILE", file_);
+  add("--nodes", "HOSTS", nodes_);
+  add("--devices", "N|LIST", devices_);
+  add("--product", "NAME", product_);
+  options_.push_back(
+      AddListOption(app, "--dtype", "TYPE,..", dtypes_)->group("Job"));
+  add("--method", "METHOD", method_);
+  add("--framework", "NAME", framework_);
+  add("--ssh-user", "USER", ssh_user_);
+  add("--ssh-port", "PORT", ssh_port_text_);
+  add("--job-id", "JOB", id_);
 }
 
 void JobOptions::AddRankTable(CLI::App& app) {
-  AddOption(app, "--rank-table", "FILE", table_file_,
-            "Rank table of the job; alone, it also defines the job")
-      ->group("Job");
+  options_.push_back(
+      AddOption(app, "--rank-table", "FILE", table_file_)->group("Job"));
 }
 
 void JobOptions::AddProgram(CLI::App& app) {
-  AddOption(app, "--script", "FILE", script_,
-            "Training script (default: that of --job, otherwise train.py)");
-  AddOption(app, "--python", "FILE", python_,
-            "Python interpreter (default: that of --job, otherwise python3)");
-  AddOption(app, "--requirements", "FILE", requirements_,
-            "Packages that the interpreter needs, in a file as pip reads it");
+  AddOption(app, "--script", "FILE", script_);
+  AddOption(app, "--python", "FILE", python_);
+  AddOption(app, "--requirements", "FILE", requirements_);
 }
 
-absl::string_view JobOptions::given() const {
-  const std::pair<absl::string_view, bool> options[] = {
-      {"--job", !file_.empty()},
-      {"--nodes", !nodes_.empty()},
-      {"--devices", !devices_.empty()},
-      {"--product", !product_.empty()},
-      {"--dtype", !dtypes_.empty()},
-      {"--method", !method_.empty()},
-      {"--job-id", !id_.empty()},
-      {"--rank-table", !table_file_.empty()},
-      {"--framework", !framework_.empty()},
-      {"--ssh-user", !ssh_user_.empty()},
-      {"--ssh-port", !ssh_port_text_.empty()},
-  };
-  for (const auto& [name, is_given] : options) {
-    if (is_given) return name;
+std::string JobOptions::given() const {
+  for (const CLI::Option* option : options_) {
+    if (option->count() > 0) return option->get_name();
   }
   return "";
 }

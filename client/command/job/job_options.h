@@ -14,7 +14,6 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "client/command/command.h"
 #include "config/words/terminal.h"
 #include "proto/job.pb.h"
@@ -58,7 +57,7 @@ class JobOptions {
   void AddProgram(CLI::App& app);
 
   // The first of these options that was given, "--nodes"; empty: none was.
-  absl::string_view given() const;
+  std::string given() const;
 
   // Reads files and values. Without --job, --nodes and --rank-table, takes the
   // Slurm job's servers in `environment`. Adds mistakes, also a missing job.
@@ -107,6 +106,7 @@ class JobOptions {
   std::string python_;
   std::string requirements_;
 
+  std::vector<const CLI::Option*> options_;  // Those that name a job.
   JobSpec job_;
   uint32_t ssh_port_ = 0;
   bool is_own_job_ = false;

@@ -1,6 +1,5 @@
 // clusterctl diff compares two checks of the history. clusterctl report writes
 // one as an HTML file, with the changes since the same hosts' check before.
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/command/request.h"
 #include "client/connection/rpc_client.h"
@@ -119,11 +117,8 @@ class DiffCommand final : public Request {
   DiffCommand() : Request("diff") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, kRunArgument, "", ids_,
-              "Two checks of the history, the earlier one first; with one or "
-              "none, the missing ones are chosen automatically")
-        ->expected(0, 2);
-    app.add_flag("--verbose", verbose_, "Print everything");
+    AddOption(app, kRunArgument, "", ids_)->expected(0, 2);
+    app.add_flag("--verbose", verbose_);
     AddOutput(app, "", /*with_yaml=*/true);
     AddTimeout(app, absl::Seconds(60));
   }
@@ -187,11 +182,8 @@ class ReportCommand final : public Request {
   ReportCommand() : Request("report") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, kRunArgument, "", id_,
-              "Id of a check, or its first characters (default: the newest "
-              "check)");
-    AddOption(app, "--out", "FILE", out_, "Write to this file; - is stdout")
-        ->required();
+    AddOption(app, kRunArgument, "", id_);
+    AddOption(app, "--out", "FILE", out_)->required();
     AddTimeout(app, absl::Seconds(60));
   }
 
@@ -242,8 +234,7 @@ class ReportCommand final : public Request {
 }  // namespace
 
 void AddDiffCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<DiffCommand>());
-  commands.push_back(std::make_unique<ReportCommand>());
+  AddCommands<DiffCommand, ReportCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -95,30 +95,32 @@ TEST(DiffCommandTest, ExitsWithTwoWhereNothingIsWorseAndNotAllIsJudged) {
            Out(Tells("diff-only-judged", Worded("diff-older"), "link"))));
 }
 
-TEST(DiffCommandTest, FindsTheNewestCheckBeforeOfTheSameHosts) {
+TEST(DiffCommandTest, ComparesWithTheNewestCheckBeforeOfTheSameHosts) {
   HistoryRecord of_job = Check("dddd1111", Failing(kHosts));
   of_job.mutable_report()->set_job_id("slurm:1");
-  const ProgramWorld world =
-      WorldOf({Check("eeee1111", Failing(kHosts)),
-               Check("cccc1111", Failing({"node0", "node2"})), of_job,
-               Check("bbbb1111", Healthy({"node1", "node0"})),
-               Check("aaaa1111", Failing(kHosts))});
-  const ProgramOutput output =
-      RunProgram({"diff", "eeee", "-o", "short"}, world);
-  EXPECT_EQ(output.out, "bbbb1111 to eeee1111: 1 worse\n") << output.err;
-}
-
-TEST(DiffCommandTest, TakesTheCheckBeforeThatTheControllerNames) {
-  HistoryRecord newest = Check("cccc1111", Healthy(kHosts));
-  newest.mutable_entry()->set_previous_id("aaaa1111");
-  const ProgramWorld world =
-      WorldOf({newest, Check("bbbb1111", Healthy(kHosts)),
-               Check("aaaa1111", Failing(kHosts))});
-  EXPECT_EQ(RunProgram({"diff", "cccc", "-o", "short"}, world).out,
-            "aaaa1111 to cccc1111: 1 resolved\n");
-}
-
-TEST(DiffCommandTest, ComparesTheNewestWithoutAnId) {
+  HistoryRecord of_schedule = Check("cccc1111", Healthy(kHosts));
+  of_schedule.mutable_entry()->set_previous_id("aaaa1111");
+  const struct {
+    std::vector<HistoryRecord> records;
+    const char* id;
+    const char* line;
+  } kCases[] = {{{Check("eeee1111", Failing(kHosts)),
+                  Check("cccc1111", Failing({"node0", "node2"})), of_job,
+                  Check("bbbb1111", Healthy({"node1", "node0"})),
+                  Check("aaaa1111", Failing(kHosts))},
+                 "eeee",
+                 "bbbb1111 to eeee1111: 1 worse\n"},
+                // Or with the one that the controller names.
+                {{of_schedule, Check("bbbb1111", Healthy(kHosts)),
+                  Check("aaaa1111", Failing(kHosts))},
+                 "cccc",
+                 "aaaa1111 to cccc1111: 1 resolved\n"}};
+  for (const auto& each : kCases) {
+    const ProgramOutput output =
+        RunProgram({"diff", each.id, "-o", "short"}, WorldOf(each.records));
+    EXPECT_EQ(output.out, each.line) << output.err;
+  }
+  // Without an id it is the newest one.
   ProgramWorld world = WorldOf(
       {Check("bbbb1111", Failing(kHosts)), Check("aaaa1111", Healthy(kHosts))});
   ListHistoryResponse newest;

@@ -28,14 +28,12 @@ bool MayPass(const absl::Status& end) {
          absl::IsDeadlineExceeded(end) || absl::IsResourceExhausted(end);
 }
 
-class WatchCommand final : public Command {
+class WatchCommand final : public CliCommand {
  public:
-  WatchCommand() : Command("watch") {}
+  WatchCommand() : CliCommand("watch") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "-o,--output", "FORMAT", format_text_,
-              "table (default; redrawn on a terminal), jsonl (a line per "
-              "change)");
+    AddOption(app, "-o,--output", "FORMAT", format_text_);
     AddColor(app);
   }
 
@@ -132,7 +130,7 @@ class WatchCommand final : public Command {
 }  // namespace
 
 void AddWatchCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<WatchCommand>());
+  AddCommands<WatchCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -1,7 +1,6 @@
 // clusterctl audit: verifies an audit file, and lists the newest lines that
 // others keep. Verifying needs no controller: the file may be on another
 // machine, and the controller may be the suspect.
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,9 +33,7 @@ class AuditHeadCommand final : public Request {
   AuditHeadCommand() : Request("audit head") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILE", "", file_,
-              "List the newest line of this audit file, and the lines of "
-              "other files in it (default: ask the controller)");
+    AddOption(app, "FILE", "", file_);
     AddOutput(app, "ctl-not-of-a-list");
     AddTimeout(app, kShortTimeout);
   }
@@ -84,19 +81,15 @@ class AuditHeadCommand final : public Request {
   GetAuditHeadsResponse heads_;
 };
 
-class AuditVerifyCommand final : public Command {
+class AuditVerifyCommand final : public CliCommand {
  public:
-  AuditVerifyCommand() : Command("audit verify") {}
+  AuditVerifyCommand() : CliCommand("audit verify") {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "FILES", files_,
-                "Audit files of one daemon, oldest first");
-    AddOption(app, "--head", "SEQUENCE:SHA256", heads_text_,
-              "A line kept elsewhere, which the files must contain")
+    AddArgument(app, "FILES", files_);
+    AddOption(app, "--head", "SEQUENCE:SHA256", heads_text_)
         ->allow_extra_args(false);
-    AddOption(app, "--of", "NAME", of_,
-              "Host whose lines, as the controller keeps them, the files must "
-              "contain");
+    AddOption(app, "--of", "NAME", of_);
   }
 
  private:
@@ -163,8 +156,7 @@ class AuditVerifyCommand final : public Command {
 }  // namespace
 
 void AddAuditCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<AuditVerifyCommand>());
-  commands.push_back(std::make_unique<AuditHeadCommand>());
+  AddCommands<AuditVerifyCommand, AuditHeadCommand>(commands);
 }
 
 }  // namespace clusterd

@@ -54,21 +54,6 @@ TEST(LockCommandTest, ReasonThatIsTooLongIsWrongUsage) {
       Ends(3, Err(HasSubstr("expected at most 200"))));
 }
 
-TEST(LockCommandTest, UnknownHostIsStatus3AndRoleThatIsNotEnough2) {
-  for (const auto& [code, status] :
-       {std::make_pair(grpc::StatusCode::NOT_FOUND, 3),
-        std::make_pair(grpc::StatusCode::INVALID_ARGUMENT, 3),
-        std::make_pair(grpc::StatusCode::PERMISSION_DENIED, 2)}) {
-    ProgramWorld world;
-    world.script.lock_status = grpc::Status(code, "not like this");
-    for (const std::string command : {"lock", "unlock"}) {
-      EXPECT_THAT(RunProgram({command, "noed07"}, world),
-                  Ends(status, Err(HasSubstr("not like this"))))
-          << command;
-    }
-  }
-}
-
 TEST(UnlockCommandTest, SaysWhatTheLockWas) {
   ProgramWorld world;
   *world.script.unlocked.mutable_lock() = LockOf("user/alice", "");

@@ -1,7 +1,6 @@
 // clusterctl token and certificates: the joining of hosts, and the end of
 // certificates. clusterctl lock, unlock and locks: identities that the
 // controller refuses at once, despite a valid certificate.
-#include <memory>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -27,14 +26,9 @@ class TokenCreateCommand final
   TokenCreateCommand() : OneCall("token create", &Trust::Stub::CreateToken) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "--hosts", "LIST", *asked_.mutable_hosts(),
-              "Hosts of cluster.yaml that may use the token, once each, e.g. "
-              "node[01-12] (default: any one host)");
-    AddOption(app, "--uses", "N", uses_text_,
-              "How many hosts may use the token in total (default: all of "
-              "--hosts, or 1)");
-    AddOption(app, "--ttl", "DURATION", life_text_,
-              "How long the token is valid, 1m to 24h (default: 1h)");
+    AddOption(app, "--hosts", "LIST", *asked_.mutable_hosts());
+    AddOption(app, "--uses", "N", uses_text_);
+    AddOption(app, "--ttl", "DURATION", life_text_);
     Request::AddOptions(app);
   }
 
@@ -96,7 +90,7 @@ class TokenRevokeCommand final
   TokenRevokeCommand() : OneCall("token revoke", &Trust::Stub::RevokeToken) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "ID", id_, "Id of the token, as token list shows it");
+    AddArgument(app, "ID", id_);
     Request::AddOptions(app);
   }
 
@@ -119,12 +113,9 @@ class CertificatesCommand final : public Request {
   CertificatesCommand() : Request("certificates") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ACTION", "", action_text_,
-              "list (default), approve, refuse, reset");
-    AddOption(app, "HOST", "", host_, "The host to approve, refuse or reset");
-    AddOption(app, "KEY", "", key_,
-              "Key of the machine that waits, as the list shows it; for "
-              "reset, the key that must be on record (-o json shows it)");
+    AddOption(app, "ACTION", "", action_text_);
+    AddOption(app, "HOST", "", host_);
+    AddOption(app, "KEY", "", key_);
     Request::AddOptions(app);
   }
 
@@ -226,10 +217,8 @@ class LockCommand final : public OneCall<LockRequest, LockResponse> {
   LockCommand() : OneCall("lock", &Controller::Stub::Lock) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "IDENTITY", *asked_.mutable_identity(),
-                "HOST, user/NAME or host/NAME");
-    AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
-              "Shown to the refused identity, and by clusterctl locks");
+    AddArgument(app, "IDENTITY", *asked_.mutable_identity());
+    AddOption(app, "--reason", "TEXT", *asked_.mutable_reason());
     Request::AddOptions(app);
   }
 
@@ -260,8 +249,7 @@ class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
   UnlockCommand() : OneCall("unlock", &Controller::Stub::Unlock) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "IDENTITY", *asked_.mutable_identity(),
-                "HOST, user/NAME or host/NAME, as clusterctl locks names it");
+    AddArgument(app, "IDENTITY", *asked_.mutable_identity());
     Request::AddOptions(app);
   }
 
@@ -300,16 +288,12 @@ class LocksCommand final : public OneCall<ListLocksRequest, ListLocksResponse> {
 }  // namespace
 
 void AddTrustCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<TokenCreateCommand>());
-  commands.push_back(std::make_unique<TokenListCommand>());
-  commands.push_back(std::make_unique<TokenRevokeCommand>());
-  commands.push_back(std::make_unique<CertificatesCommand>());
+  AddCommands<TokenCreateCommand, TokenListCommand, TokenRevokeCommand,
+              CertificatesCommand>(commands);
 }
 
 void AddLockCommands(CommandList& commands) {
-  commands.push_back(std::make_unique<LockCommand>());
-  commands.push_back(std::make_unique<UnlockCommand>());
-  commands.push_back(std::make_unique<LocksCommand>());
+  AddCommands<LockCommand, UnlockCommand, LocksCommand>(commands);
 }
 
 }  // namespace clusterd

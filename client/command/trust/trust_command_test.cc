@@ -75,14 +75,6 @@ TEST(TokenCommandTest, WrongWordsAreStatus3AndAskNobody) {
   EXPECT_FALSE(controller.token_request().has_value());
 }
 
-TEST(TokenCommandTest, ControllerWithoutAnAuthorityIsStatus2) {
-  ProgramWorld world;
-  world.script.trust_status = {grpc::StatusCode::FAILED_PRECONDITION,
-                               "started without --ca-dir"};
-  EXPECT_THAT(RunProgram({"token", "create"}, world),
-              Ends(2, Err(HasSubstr("without --ca-dir"))));
-}
-
 TEST(TokenCommandTest, ListShowsUseAndEnd) {
   ProgramWorld world;
   TokenEntry* const token = world.script.tokens.add_tokens();

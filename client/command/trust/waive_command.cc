@@ -26,23 +26,14 @@ class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
 
   void AddOptions(CLI::App& app) override {
     if (!is_maintenance_) {
-      AddArgument(app, "RULE", *asked_.mutable_rule(),
-                  "The rule whose failures are accepted, e.g. link");
+      AddArgument(app, "RULE", *asked_.mutable_rule());
     }
-    AddArgument(app, "HOSTS", *asked_.mutable_hosts(),
-                "Hosts of the waiver, e.g. node[01-12,15], or all");
+    AddArgument(app, "HOSTS", *asked_.mutable_hosts());
     if (!is_maintenance_) {
-      AddOption(app, "--devices", "IDS", *asked_.mutable_devices(),
-                "Only these devices of the hosts, e.g. 0-3,7 (default: all, "
-                "and the host itself)");
+      AddOption(app, "--devices", "IDS", *asked_.mutable_devices());
     }
-    AddOption(app, "--until", "TIME", *asked_.mutable_until(),
-              "End, as UTC such as 2026-12-01T10:00Z or from now such as 2h or "
-              "30d; at most 90 days ahead")
-        ->required();
-    AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
-              "Reason, shown with the waiver; at most 200 bytes")
-        ->required();
+    AddOption(app, "--until", "TIME", *asked_.mutable_until())->required();
+    AddOption(app, "--reason", "TEXT", *asked_.mutable_reason())->required();
     Request::AddOptions(app);
   }
 
@@ -60,8 +51,7 @@ class UnwaiveCommand final : public OneCall<EndWaiverRequest, WaiverResponse> {
   UnwaiveCommand() : OneCall("unwaive", &Controller::Stub::EndWaiver) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "ID", *asked_.mutable_id(),
-                "Id of the waiver, as clusterctl waivers shows it");
+    AddArgument(app, "ID", *asked_.mutable_id());
     Request::AddOptions(app);
   }
 

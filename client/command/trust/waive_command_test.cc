@@ -85,17 +85,6 @@ TEST(WaiveCommandTest, EmptyValuesAreForTheControllerToNameWithTheOthers) {
   EXPECT_EQ(controller.waive_request()->reason(), "");
 }
 
-TEST(WaiveCommandTest, RoleThatIsNotEnoughIsStatus2) {
-  ProgramWorld world = WorldWithOne();
-  world.script.waive_status = {grpc::StatusCode::PERMISSION_DENIED, "role"};
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"waive", "link", "n1", "--until", "2h",
-                                 "--reason", "x"},
-        std::vector<std::string>{"unwaive", "3fa2c4d5"}}) {
-    EXPECT_THAT(RunProgram(arguments, world), Ends(2, Err(HasSubstr("role"))));
-  }
-}
-
 TEST(UnwaiveCommandTest, SaysWhatItEnded) {
   EXPECT_THAT(RunProgram({"unwaive", "3fa2c4d5"}, WorldWithOne()),
               Ends(0, Out(StartsWith("ended 3fa2c4d5: link on n1"))));

@@ -281,16 +281,13 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
 void WeighByNetwork(const JobNetwork& network, RuleResult* result) {
   if (network.need == Need::kRoce) return;
   const bool unused = network.need == Need::kNoRoce;
-  State worst = STATE_UNSPECIFIED;
-  for (Finding& finding : *result->mutable_findings()) {
-    if (finding.state() == FAIL || (finding.state() == UNKNOWN && unused)) {
-      finding.set_state(unused ? WARN : UNKNOWN);
-      *finding.mutable_weighed() = Worded(
-          unused ? "roce-unused-by-job" : "roce-of-job-not-known", network.why);
-    }
-    if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
-  }
-  if (worst != STATE_UNSPECIFIED) result->set_state(worst);
+  ChangeEach(result, [&](Finding* finding) {
+    const bool fails = finding->state() == FAIL;
+    if (!fails && !(finding->state() == UNKNOWN && unused)) return;
+    finding->set_state(unused ? WARN : UNKNOWN);
+    *finding->mutable_weighed() = Worded(
+        unused ? "roce-unused-by-job" : "roce-of-job-not-known", network.why);
+  });
 }
 
 std::vector<FindingValue> JobsThatCanRun(const ClusterView& view,

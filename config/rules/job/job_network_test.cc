@@ -18,9 +18,7 @@ void SetPod(TestCluster& cluster, int host, uint32_t pod) {
 }
 
 void TakeDown(TestCluster& cluster) {
-  cluster.ForEachDevice([](DeviceFacts& device) {
-    device.mutable_link()->set_value(LinkFact::DOWN);
-  });
+  cluster.SetDevices("link {value: DOWN}");
 }
 
 // A job on servers all of whose links are down.
@@ -240,12 +238,10 @@ TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {
 TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   TestCluster cluster("atlas-a2");
   EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // The simulation's.
-  cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
-  EXPECT_THAT(cluster.MakeReport().notes(),
+  EXPECT_THAT(cluster.Set(1, 3, "link {value: DOWN}").MakeReport().notes(),
               Contains(Say("jobs-none-across", "server")));
   TestCluster three("atlas-a2", "", 3);
-  three.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
-  EXPECT_THAT(three.MakeReport().notes(),
+  EXPECT_THAT(three.Set(1, 3, "link {value: DOWN}").MakeReport().notes(),
               Contains(Say("jobs-across", "server", "server[0,2]")));
   TestCluster pods("atlas-a3-superpod");
   pods.spec.set_roce_unused(true);
@@ -258,11 +254,9 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
               Contains(Say("jobs-roce-unused", "logical super pod")));
   // Both rings of one server are enough.
   TestCluster rings("atlas-a2-box16");
-  rings.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
-  EXPECT_THAT(rings.MakeReport().notes(),
+  EXPECT_THAT(rings.Set(1, 3, "link {value: DOWN}").MakeReport().notes(),
               Contains(Say("jobs-across", "ring", "server0")));
-  rings.device(0, 9).mutable_link()->set_value(LinkFact::DOWN);
-  EXPECT_THAT(rings.MakeReport().notes(),
+  EXPECT_THAT(rings.Set(0, 9, "link {value: DOWN}").MakeReport().notes(),
               Contains(Say("jobs-none-across", "ring")));
 }
 

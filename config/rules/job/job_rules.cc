@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/numeric/bits.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/hccl/data_type.h"
 #include "config/hccl/job_ports.h"
+#include "config/hccl/job_variables.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/words/subject_text.h"
@@ -219,8 +220,7 @@ void CheckJobSize(const ClusterView& view, RuleReport& report) {
                             Term(view.profile().title)));
   }
   if ((servers & (servers - 1)) == 0) return;
-  uint32_t below = 1;
-  while (below * 2 <= servers) below *= 2;
+  const uint32_t below = absl::bit_floor(servers);
   report.Add(report.Named("no-power", ServersOf(view), below, below * 2));
 }
 

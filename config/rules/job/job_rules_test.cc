@@ -29,10 +29,9 @@ TestCluster JobOnOne(const char* product, std::vector<uint32_t> ids) {
   return cluster;
 }
 
-// A cluster of which only the number of servers matters.
+// A job of which only the number of servers matters.
 TestCluster Sized(const char* product, int servers) {
-  TestCluster cluster(product, "", 1);
-  for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
+  TestCluster cluster = SizedCluster(product, servers);
   cluster.StartJob();
   return cluster;
 }
@@ -85,15 +84,13 @@ TEST(CheckJobDeviceCountTest, TakesTheNumbersOfTheProduct) {
   for (const auto& [product, counts] : legal) {
     const int most = TestCluster(product).spec.servers(0).devices_size();
     for (int count = 1; count <= most; ++count) {
-      const State state =
-          JobOf(product, {count}).Check("job-device-count").state();
+      const State state = JobOf(product, {count}).StateOf("job-device-count");
       const bool is_legal =
           std::find(counts.begin(), counts.end(), count) != counts.end();
       EXPECT_EQ(state, is_legal ? PASS : FAIL) << product << " " << count;
     }
   }
-  EXPECT_EQ(JobOf("atlas-300t", {2}).Check("job-device-count").state(),
-            SKIPPED);
+  EXPECT_EQ(JobOf("atlas-300t", {2}).StateOf("job-device-count"), SKIPPED);
 }
 
 TEST(CheckJobDeviceCountTest, NamesTheServersAndTheChoice) {
@@ -113,7 +110,7 @@ TEST(CheckJobDeviceGroupTest, KeepsTwoAndFourDevicesOfOneServerTogether) {
       {{5}, PASS},    {{0, 1, 2, 3, 4, 5, 6, 7}, PASS},
       {{3, 4}, FAIL}, {{0, 1, 2, 4}, FAIL}};
   for (const auto& [ids, state] : kIds) {
-    EXPECT_EQ(JobOnOne("atlas-training", ids).Check("job-device-group").state(),
+    EXPECT_EQ(JobOnOne("atlas-training", ids).StateOf("job-device-group"),
               state)
         << testing::PrintToString(ids);
   }
@@ -122,8 +119,7 @@ TEST(CheckJobDeviceGroupTest, KeepsTwoAndFourDevicesOfOneServerTogether) {
 }
 
 TEST(CheckJobDeviceGroupTest, IsForOneServerOfTheAtlasTrainingSeries) {
-  EXPECT_EQ(JobOnOne("atlas-a2", {3, 4}).Check("job-device-group").state(),
-            SKIPPED);
+  EXPECT_EQ(JobOnOne("atlas-a2", {3, 4}).StateOf("job-device-group"), SKIPPED);
   TestCluster two("atlas-training");
   for (ServerSpec& server : *two.spec.mutable_servers()) {
     server.mutable_devices()->DeleteSubrange(5, 3);
@@ -208,8 +204,7 @@ TEST(CheckRendezvousTest, IsOnTheFirstServersHostAddress) {
       {"server1", FAIL},    {"127.0.0.1", FAIL}, {"localhost", FAIL},
       {"head", UNKNOWN}};
   for (const auto& [address, state] : kAddresses) {
-    EXPECT_EQ(Meeting(address, 0).Check("rendezvous").state(), state)
-        << address;
+    EXPECT_EQ(Meeting(address, 0).StateOf("rendezvous"), state) << address;
   }
   EXPECT_EQ(Lines(Meeting("172.16.0.2", 0).Check("rendezvous")),
             "FAIL cluster not-first given=172.16.0.2, address=172.16.0.1, "
@@ -413,16 +408,13 @@ TEST(CheckDeviceProcessLimitTest, JudgesThePlanOfTheJob) {
   EXPECT_EQ(a1.Check("device-process-limit").state(), PASS);
   TestCluster a2("atlas-a2");
   a2.StartJob().set_processes_per_device(2);
-  for (HostFacts& host : a2.facts) {
-    host.mutable_versions()->mutable_driver()->set_value("25.0.rc1");
-  }
+  a2.SetHosts("versions {driver {value: '25.0.rc1'}}");
   EXPECT_EQ(a2.Check("device-process-limit").state(), PASS);
   a2.facts[1].mutable_versions()->mutable_driver()->set_value("24.1.0");
   EXPECT_EQ(Lines(a2.Check("device-process-limit")),
             "FAIL cluster planned-for-driver processes=2, driver=\"24.1.0\", "
             "hosts=server1\n");
-  SetMissing(Missing::UNREADABLE, "no",
-             a2.facts[1].mutable_versions()->mutable_driver());
+  a2.Set(1, "versions {driver {missing {reason: UNREADABLE detail: 'no'}}}");
   EXPECT_EQ(a2.Check("device-process-limit").state(), UNKNOWN);
 }
 

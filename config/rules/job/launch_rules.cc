@@ -14,7 +14,6 @@
 #include "config/hccl/job_variables.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
-#include "config/values/host_interfaces.h"
 #include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 

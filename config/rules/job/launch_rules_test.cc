@@ -372,8 +372,7 @@ TEST(CheckOpenFilesTest, HostWithoutSuchAProgramIsSkippedWithThatReason) {
 TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {
   TestCluster cluster;
   SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
-  SetMissing(Missing::ABSENT, "",
-             cluster.facts[0].mutable_hccn_tool()->mutable_path());
+  cluster.Set(0, "hccn_tool {path {missing {reason: ABSENT}}}");
   // On a host itself other rules report it.
   EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
   cluster.facts[0].mutable_in_container()->set_value(true);
@@ -426,8 +425,7 @@ TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
   SetClock(cluster, 2, -9000, -5004);
   EXPECT_THAT(cluster.Check("clock-skew"),
               Finds("behind skew=5.001s, reference=server0, bound=5.000s"));
-  cluster.spec.set_clock_skew_ms(6000);
-  EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
+  EXPECT_EQ(cluster.SetSpec("clock_skew_ms: 6000").StateOf("clock-skew"), PASS);
 }
 
 TEST(CheckClockSkewTest, AsManyAgainstAsManyNameBoth) {

@@ -55,8 +55,7 @@ TEST(CheckRankTableTest, FailsForAnSdidThatTheDeviceDoesNotHave) {
                         Say("table-sdid", "server_list[1] \"node_1\" device 3",
                             4521987, "server1", 4711)));
   // Unknown values are not compared.
-  SetMissing(Missing::NOT_SUPPORTED, "",
-             cluster.device(1, 3).mutable_super_pod());
+  cluster.Set(1, 3, "super_pod {missing {reason: NOT_SUPPORTED}}");
   EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
 }
 

@@ -101,17 +101,6 @@ FindingValue CommandsWords(const std::vector<std::string>& commands) {
                 Counted(commands.size() - shown, "more server"));
 }
 
-// The step by which an administrator makes the host allow ssh-login, too.
-FindingValue AllowWords(const HostAllows& allows,
-                        const std::set<ChangeKind>& kinds) {
-  if (!allows.mistake().empty()) {
-    return Worded("allow-after-mistake", MistakeWords(allows));
-  }
-  const std::string line = AllowLine(kinds);
-  return allows.file().empty() ? Worded("allow-in-new-file", line)
-                               : Worded("allow-in-file", line, allows.file());
-}
-
 class SshJudge {
  public:
   SshJudge(const ClusterView& view, RuleReport& report)
@@ -299,7 +288,7 @@ void SshJudge::Judge(const HostView& host) {
     std::set<ChangeKind> kinds = AllowedKinds(host.facts->allows());
     if (kinds.insert(CHANGE_SSH_LOGIN).second) {
       return report_.Add(host, "not-allowed",
-                         AllowWords(host.facts->allows(), kinds));
+                         HowToAllow(host.facts->allows(), kinds));
     }
   }
   if (!report_.Knows(host, "ssh", fact)) return;

@@ -265,6 +265,44 @@ std::optional<bool> TakesSeveral(const ProductProfile& profile,
   return {};
 }
 
+// True if the driver keeps the devices of another container from the job.
+bool RunsInOther(const JobSpec* job) {
+  if (job == nullptr) return false;
+  // One of its containers that run already may be the owner.
+  if (job->ssh().container_port() != 0) return job->ssh().before();
+  // By default these schedulers start jobs on the host itself, and the driver
+  // refuses no process there (uda_task_access_judge_ok).
+  static const LazyRE2 kScheduler = {"(?s)(?:slurm|pbs|lsf):.*"};
+  return !HasForm(job->id(), *kScheduler);
+}
+
+// Several owners list a device in share mode, and all of them may use it
+// (uda_occupy_shared_dev). An owner with every capability lists all devices.
+bool IsShared(const DeviceOwnersFact& fact, uint32_t id) {
+  return absl::c_count_if(fact.value().owners(), [id](const auto& owner) {
+           return !owner.privileged() &&
+                  absl::c_linear_search(owner.devices(), id);
+         }) > 1;
+}
+
+// Judges a plan of more than one process for each device.
+void JudgePlan(const ClusterView& view, RuleReport& report) {
+  const uint32_t processes = view.job()->processes_per_device();
+  if (view.profile().process_limit == ProcessLimit::kOne) {
+    return report.Add(
+        report.Named("planned", processes, Term(view.profile().title)));
+  }
+  FirstSeen<std::string, std::vector<std::string>> hosts;  // By driver.
+  for (const HostView& host : view.hosts()) {
+    if (TakesSeveral(view.profile(), host, report).value_or(true)) continue;
+    hosts[host.facts->versions().driver().value()].emplace_back(host.name);
+  }
+  for (const auto& [driver, names] : hosts) {
+    report.Add(report.Named("planned-for-driver", processes, QuotedText(driver),
+                            HostsValue(names, kMaxHostsColumns)));
+  }
+}
+
 }  // namespace
 
 void CheckPortsFree(const ClusterView& view, RuleReport& report) {
@@ -312,30 +350,6 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
                             Listed(texts, kMaxShownProcesses)));
   }
 }
-
-namespace {
-
-// True if the driver keeps the devices of another container from the job.
-bool RunsInOther(const JobSpec* job) {
-  if (job == nullptr) return false;
-  // One of its containers that run already may be the owner.
-  if (job->ssh().container_port() != 0) return job->ssh().before();
-  // By default these schedulers start jobs on the host itself, and the driver
-  // refuses no process there (uda_task_access_judge_ok).
-  static const LazyRE2 kScheduler = {"(?s)(?:slurm|pbs|lsf):.*"};
-  return !HasForm(job->id(), *kScheduler);
-}
-
-// Several owners list a device in share mode, and all of them may use it
-// (uda_occupy_shared_dev). An owner with every capability lists all devices.
-bool IsShared(const DeviceOwnersFact& fact, uint32_t id) {
-  return absl::c_count_if(fact.value().owners(), [id](const auto& owner) {
-           return !owner.privileged() &&
-                  absl::c_linear_search(owner.devices(), id);
-         }) > 1;
-}
-
-}  // namespace
 
 // A container that owns devices keeps them from a job in another one. Rule
 // device-idle reports a process that uses a device. The driver passes the
@@ -394,28 +408,6 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
   report.Note("on-hosts", Worded("no-device-owners"),
               Counted(no_owners, "host"));
 }
-
-namespace {
-
-// Judges a plan of more than one process for each device.
-void JudgePlan(const ClusterView& view, RuleReport& report) {
-  const uint32_t processes = view.job()->processes_per_device();
-  if (view.profile().process_limit == ProcessLimit::kOne) {
-    return report.Add(
-        report.Named("planned", processes, Term(view.profile().title)));
-  }
-  FirstSeen<std::string, std::vector<std::string>> hosts;  // By driver.
-  for (const HostView& host : view.hosts()) {
-    if (TakesSeveral(view.profile(), host, report).value_or(true)) continue;
-    hosts[host.facts->versions().driver().value()].emplace_back(host.name);
-  }
-  for (const auto& [driver, names] : hosts) {
-    report.Add(report.Named("planned-for-driver", processes, QuotedText(driver),
-                            HostsValue(names, kMaxHostsColumns)));
-  }
-}
-
-}  // namespace
 
 // Judges running processes, and the plan of the job.
 void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {

@@ -132,12 +132,8 @@ TEST(CheckPortsFreeTest, CountsAnyAddressOfAContainersOwnNetwork) {
   LastSocket(&host)->set_address("172.17.0.2");
   JudgeOptions options;
   options.network_namespace = "container:train-1";
-  State state = STATE_UNSPECIFIED;
   const Report report = BuildReport(cluster.spec, {&host}, options);
-  for (const RuleResult& result : report.rules()) {
-    if (result.rule() == "ports-free") state = result.state();
-  }
-  EXPECT_EQ(state, FAIL);
+  EXPECT_EQ(ResultOf(report, "ports-free").state(), FAIL);
 }
 
 // Both of a root with 9,216 ranks: while the job runs, and just after it.
@@ -319,12 +315,9 @@ TEST(CheckDeviceNamespaceTest, LeavesContainersThatComputeToDeviceIdle) {
   AddOwner({40}, &cluster.facts[0]);  // Not planned.
   EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
   // An older driver does not report it.
-  for (HostFacts& host : cluster.facts) {
-    SetMissing(Missing::NOT_SUPPORTED, "", host.mutable_device_owners());
-  }
+  cluster.SetHosts("device_owners {missing {reason: NOT_SUPPORTED}}");
   EXPECT_EQ(cluster.Check("device-namespace").state(), SKIPPED);
-  SetMissing(Missing::UNREADABLE, "cut",
-             cluster.facts[0].mutable_device_owners());
+  cluster.Set(0, "device_owners {missing {reason: UNREADABLE detail: 'cut'}}");
   EXPECT_EQ(cluster.Check("device-namespace").state(), UNKNOWN);
 }
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -60,7 +58,7 @@ FindingValue LaterAppliesWords(const JournalState& state,
   std::vector<FindingValue> claims;
   for (auto claim = later.rbegin(); claim != later.rend(); ++claim) {
     claims.push_back(Worded("plan-say-set-later", claim->apply_id,
-                            ActorName(claim->actor), claim->target));
+                            ActorName(claim->actor), FactKeyText(claim->goal)));
   }
   return claims.empty() ? FindingValue() : Listed(claims, claims.size());
 }
@@ -91,8 +89,8 @@ std::vector<PlanFact> FactsNow(const MachineAccess& access,
   const NamedFacts named = NameFacts(facts);
   std::vector<PlanFact> now;
   for (const PlanFact& planned : state.begin.plan().facts()) {
-    now.emplace_back().set_name(planned.name());
-    now.back().set_value(NamedFactText(named, planned.name()));
+    *now.emplace_back().mutable_key() = planned.key();
+    *now.back().mutable_value() = FactValue(named, planned.key());
   }
   const std::vector<PlanFact> digests =
       DigestFiles(access.files, access.clock, state.saved);
@@ -233,21 +231,63 @@ struct Run {
   }
 };
 
+// OK if `why` is empty, or with `force`, which then adds `why` to `forced`.
+absl::Status CheckForced(const absl::Status& refused, const FindingValue& why,
+                         bool force, FindingValues* forced) {
+  if (why.words().empty()) return absl::OkStatus();
+  if (!force) return refused;
+  *forced->Add() = why;
+  return absl::OkStatus();
+}
+
+// Aborted if the machine is neither as the plan saw it nor `already_so`.
+absl::StatusOr<PlanNamespace> EnterUnmoved(const MachineAccess& access,
+                                           const HostPlan& plan,
+                                           bool* already_so) {
+  absl::StatusOr<PlanNamespace> inside = EnterNamespace(access, plan);
+  if (!inside.ok() && !absl::IsNotFound(inside.status())) {
+    return inside.status();
+  }
+  FindingValue why = MessageWords(inside.status());
+  if (inside.ok()) {
+    const HostFacts facts = inside->read_host();
+    const std::vector<MovedFact> moved = FindMovedFacts(plan, facts);
+    *already_so = IsAlreadySo(plan, moved, SettingFacts(facts));
+    if (*already_so || moved.empty()) return inside;
+    why = MovedFactsWords(moved);
+  }
+  return AbortedWords("msg-step-facts-moved", why);
+}
+
+// Adds to `undo->forced` what undoing an apply in effect overrides.
+absl::Status CheckUnmovedSince(const MachineAccess& access,
+                               const RollbackRequest& request,
+                               const JournalState& state,
+                               const PlanNamespace& inside, JournalUndo* undo) {
+  NamedFacts left;
+  for (const PlanFact& fact : state.end.facts_after()) {
+    left[fact.key()] = fact.value();
+  }
+  std::vector<MovedFact> moved;
+  for (const PlanFact& fact : FactsNow(access, state, inside.read_host())) {
+    const SettingValue then = FactValue(left, fact.key());
+    if (IsSameFact(fact.value(), then)) continue;
+    moved.push_back({fact.key(), then, fact.value()});
+  }
+  if (moved.empty()) return absl::OkStatus();
+  const FindingValue why = Worded("plan-say-changed-since", request.apply_id,
+                                  MovedFactsWords(moved));
+  return CheckForced(AbortedWords("msg-step-changed-since", why), why,
+                     request.force,
+                     undo->mutable_forced_words()->mutable_values());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
   if (!lock.ok() || *lock != nullptr) return lock;
   return UnavailableWords("msg-step-busy");
-}
-
-absl::Status Applier::CheckForced(const absl::Status& refused,
-                                  const FindingValue& why, bool force,
-                                  Forced* forced) {
-  if (why.words().empty()) return absl::OkStatus();
-  if (!force) return refused;
-  *forced->Add() = why;
-  return absl::OkStatus();
 }
 
 FindingValue Applier::WhoUsesDevicesOf(const HostPlan& plan) {
@@ -271,17 +311,10 @@ FindingValue Applier::WhoUsesDevicesOf(const HostPlan& plan) {
 }
 
 absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
-                                Forced* forced) {
+                                FindingValues* forced) {
   const FindingValue users = WhoUsesDevicesOf(plan);
   return CheckForced(PreconditionWords("msg-step-device-in-use", users), users,
                      force, forced);
-}
-
-ApplyResult Applier::NewResult(const std::string& apply_id) {
-  ApplyResult result;
-  result.set_apply_id(apply_id);
-  result.set_host(options_.host);
-  return result;
 }
 
 absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
@@ -311,23 +344,6 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   return journal;
 }
 
-absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
-                                                    bool* already_so) {
-  absl::StatusOr<PlanNamespace> inside = EnterNamespace(access_, plan);
-  if (!inside.ok() && !absl::IsNotFound(inside.status())) {
-    return inside.status();
-  }
-  FindingValue why = MessageWords(inside.status());
-  if (inside.ok()) {
-    const HostFacts facts = inside->read_host();
-    const std::vector<MovedFact> moved = FindMovedFacts(plan, facts);
-    *already_so = IsAlreadySo(plan, moved, SettingFacts(facts));
-    if (*already_so || moved.empty()) return inside;
-    why = MovedFactsWords(moved);
-  }
-  return AbortedWords("msg-step-facts-moved", why);
-}
-
 absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
   ApplyResult result = NewResult(request.apply_id);
   // Refuse a used id: its apply in effect must not look like nothing was done.
@@ -354,7 +370,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(const uint64_t sequence, CheckNothingUnfinished(""));
   bool already_so = false;
-  const auto inside = EnterUnmoved(plan, &already_so);
+  const auto inside = EnterUnmoved(access_, plan, &already_so);
   RETURN_IF_ERROR(inside.status());
   if (already_so) return NothingToDo(request);
   ApplyResult result = NewResult(request.apply_id);
@@ -390,35 +406,13 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   return result;
 }
 
-absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
-                                        const JournalState& state,
-                                        const PlanNamespace& inside,
-                                        JournalUndo* undo) {
-  NamedFacts left;
-  for (const PlanFact& fact : state.end.facts_after()) {
-    left[fact.name()] = fact.value();
-  }
-  std::vector<MovedFact> moved;
-  for (const PlanFact& fact : FactsNow(access_, state, inside.read_host())) {
-    const std::string then = NamedFactText(left, fact.name());
-    if (IsSameFact(fact.name(), fact.value(), then)) continue;
-    moved.push_back({fact.name(), then, fact.value()});
-  }
-  if (moved.empty()) return absl::OkStatus();
-  const FindingValue why = Worded("plan-say-changed-since", request.apply_id,
-                                  MovedFactsWords(moved));
-  return CheckForced(AbortedWords("msg-step-changed-since", why), why,
-                     request.force,
-                     undo->mutable_forced_words()->mutable_values());
-}
-
 absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
     const std::string& apply_id) {
   auto journal = Journal::Open(access_.files, folder_.PathOf(apply_id));
-  const bool is_empty = journal.ok()
-                            ? SummariseJournal((*journal)->entries()).phase ==
-                                  JournalState::Phase::kEmpty
-                            : absl::IsNotFound(journal.status());
+  const bool is_empty =
+      journal.ok()
+          ? SummariseJournal((*journal)->entries()).phase == HOST_WAITING
+          : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
   return NotFoundWords("msg-step-no-journal", apply_id, options_.state_folder,
                        options_.kept.in_effect);
@@ -456,7 +450,7 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
                               undo.mutable_forced_words()->mutable_values()));
   const auto inside = EnterNamespaceAgain(access_, state.begin.plan());
   if (inside.ok()) {
-    RETURN_IF_ERROR(CheckUnmovedSince(request, state, *inside, &undo));
+    RETURN_IF_ERROR(CheckUnmovedSince(access_, request, state, *inside, &undo));
   } else if (!absl::IsNotFound(inside.status())) {
     return inside.status();
   }
@@ -488,12 +482,11 @@ absl::StatusOr<ApplyResult> Applier::UndoUnfinished(const std::string& apply_id,
                                                     const UndoWatch& watch) {
   const HostPlan& plan = state.begin.plan();
   const auto inside = EnterNamespaceAgain(access_, plan);
-  const bool not_confirmed = state.waits() || state.not_confirmed;
+  const bool not_confirmed = state.waits() || state.not_confirmed();
   JournalUndo undo = NewUndo(
       access_, Worded(not_confirmed ? kNotConfirmed : "msg-step-interrupted"),
       "clusterd");
-  undo.set_rollback(not_confirmed ||
-                    state.phase == JournalState::Phase::kRollingBack);
+  undo.set_rollback(not_confirmed || state.undo.rollback());
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
   if (watch.begins) watch.begins(apply_id);

@@ -164,9 +164,6 @@ class Applier {
   }
 
  private:
-  // The refusals that `force` overrode, for people.
-  using Forced = FindingValues;
-
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
   // REQUIRES: the lock is held. NotFound also if the journal is empty.
   absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
@@ -178,28 +175,23 @@ class Applier {
   // True if the apply must be rolled back now. After a boot it rewrites the
   // deadline for this boot's clock; if that fails, the apply is overdue.
   bool IsOverdue(const std::string& apply_id, const JournalState& state);
-  // OK if `why` is empty, or with `force`, which then adds `why` to `forced`.
-  absl::Status CheckForced(const absl::Status& refused, const FindingValue& why,
-                           bool force, Forced* forced);
   // Processes that use the plan's devices, or why they are unknown.
   FindingValue WhoUsesDevicesOf(const HostPlan& plan);
-  absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
-  // Aborted if the machine is neither as the plan saw it nor `already_so`.
-  absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan,
-                                             bool* already_so);
+  absl::Status CheckIdle(const HostPlan& plan, bool force,
+                         FindingValues* forced);
   absl::StatusOr<ApplyResult> NothingToDo(const ApplyRequest& request);
 
-  ApplyResult NewResult(const std::string& apply_id);
+  ApplyResult NewResult(const std::string& apply_id) {
+    ApplyResult result;
+    result.set_apply_id(apply_id);
+    result.set_host(options_.host);
+    return result;
+  }
   // Creates the journal, which also records the use of force in `result`.
   absl::StatusOr<std::unique_ptr<Journal>> Begin(const ApplyRequest& request,
                                                  const ApplyResult& result,
                                                  uint64_t sequence);
 
-  // Adds to `undo->forced` what undoing an apply in effect overrides.
-  absl::Status CheckUnmovedSince(const RollbackRequest& request,
-                                 const JournalState& state,
-                                 const PlanNamespace& inside,
-                                 JournalUndo* undo);
   absl::StatusOr<ApplyResult> UndoUnfinished(const std::string& apply_id,
                                              const JournalState& state,
                                              const UndoWatch& watch);

@@ -60,19 +60,17 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   const bool extends = request.extend_by != absl::ZeroDuration();
   ApplyResult result = NewResult(request.apply_id);
   result.set_outcome(ApplyResult::APPLIED);
-  if (state.phase == JournalState::Phase::kApplied && state.confirmed &&
-      !extends) {
-    return result;
-  }
+  if (state.phase == HOST_CONFIRMED && !extends) return result;
   const HostTime now = ReadHostTime(access_.files, access_.clock);
   const absl::Duration left =
       state.waits() ? TimeLeft(*state.deadline, now) : absl::ZeroDuration();
   if (left == absl::ZeroDuration()) {
-    return PreconditionWords("msg-step-does-not-wait", request.apply_id,
-                             Worded(state.waits() ? "plan-say-deadline-passed"
-                                    : !state.in_effect() ? "plan-say-was-undone"
-                                    : state.confirmed ? "plan-say-was-confirmed"
-                                                      : "plan-say-stays"));
+    return PreconditionWords(
+        "msg-step-does-not-wait", request.apply_id,
+        Worded(state.waits()                   ? "plan-say-deadline-passed"
+               : !state.in_effect()            ? "plan-say-was-undone"
+               : state.phase == HOST_CONFIRMED ? "plan-say-was-confirmed"
+                                               : "plan-say-stays"));
   }
   JournalEntry entry;
   if (extends && request.extend_by < kMinExtend) {
@@ -126,7 +124,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
       damaged = each.state.status();
       continue;
     }
-    if (each.state->phase == JournalState::Phase::kEmpty) {
+    if (each.state->phase == HOST_WAITING) {
       damaged.Update(access_.files->Remove(folder_.PathOf(each.apply_id)));
     }
     const bool reverts =

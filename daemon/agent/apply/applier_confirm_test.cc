@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/words/message.h"
 #include "daemon/agent/apply/applier.h"
 #include "gmock/gmock.h"
@@ -200,17 +200,6 @@ TEST_F(ApplierConfirmTest, OneThatFailsIsUndoneAndWaitsForNothing) {
   EXPECT_TRUE(applier_->Recover()->empty());
 }
 
-TEST_F(ApplierConfirmTest, MindsNoClockThatSomebodySets) {
-  MustApply();
-  clock().SetWall(clock().Now() + absl::Hours(24 * 365));
-  EXPECT_FALSE(Reverts());
-  clock().SetWall(clock().Now() - absl::Hours(24 * 700));
-  clock().Advance(kWithin - absl::Seconds(1));
-  EXPECT_FALSE(Reverts());
-  clock().Advance(absl::Seconds(1));
-  EXPECT_TRUE(Reverts());
-}
-
 TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
   MustApply();
   clock().Advance(absl::Minutes(4));
@@ -221,17 +210,6 @@ TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
   clock().SetWall(clock().Now() + absl::Hours(1));
   EXPECT_FALSE(Reverts());
   clock().Advance(absl::Minutes(1));
-  EXPECT_TRUE(Reverts());
-}
-
-TEST_F(ApplierConfirmTest, DoesNotStayForEverOnAMachineThatForgetsTheTime) {
-  MustApply();
-  machine().PowerCycle();
-  clock().SetWall(absl::UnixEpoch());
-  Restart();
-  EXPECT_FALSE(Reverts());
-  clock().Advance(kWithin);
-  Restart();
   EXPECT_TRUE(Reverts());
 }
 

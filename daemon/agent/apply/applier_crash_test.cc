@@ -97,21 +97,20 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
   if (power_fails) scenario->machine.PowerCycle();
 
   auto applier = scenario->MakeApplier();
-  const auto recovered = applier->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  for (const ApplyResult& result : *recovered) {
+  const auto recovered = applier->Recover().value();
+  for (const ApplyResult& result : recovered) {
     ASSERT_EQ(result.outcome(), ApplyResult::UNDONE)
         << result.ShortDebugString();
   }
   const State now = scenario->State();
   // The plan's state is right only if the journal had it before the end.
-  if (recovered->empty() && now == expected.planned) return;
+  if (recovered.empty() && now == expected.planned) return;
   ASSERT_EQ(Difference(now, expected.before), "");
 }
 
 TEST(ApplierCrashTest, PlansOfTheScenariosSetAndRewriteEverySetting) {
-  std::set<std::string> set;
-  std::set<std::string> rewritten;
+  std::set<SettingId> set;
+  std::set<SettingId> rewritten;
   std::string repaired;
   for (const NamedScenario& named : AllScenarios()) {
     auto scenario = named.make();
@@ -120,13 +119,13 @@ TEST(ApplierCrashTest, PlansOfTheScenariosSetAndRewriteEverySetting) {
         << named.name << ": " << plan.ShortDebugString();
     for (const PlanStep& step : plan.steps()) {
       (IsRewrite(step) ? rewritten : set).insert(step.setting());
-      if (step.setting() == kFormSetting) repaired += step.from();
+      if (step.setting() == SETTING_FORM) repaired += SettingText(step.from());
     }
   }
-  std::set<std::string> of_devices(std::begin(kDeviceSettingNames),
-                                   std::end(kDeviceSettingNames));
+  std::set<SettingId> of_devices(std::begin(kDeviceSettingIds),
+                                 std::end(kDeviceSettingIds));
   EXPECT_EQ(rewritten, of_devices);
-  of_devices.insert(std::begin(kHostSettingNames), std::end(kHostSettingNames));
+  of_devices.insert(std::begin(kHostSettingIds), std::end(kHostSettingIds));
   EXPECT_EQ(set, of_devices);
   // Every problem that a plan repairs.
   for (const char* const repair :
@@ -240,11 +239,11 @@ TEST(ApplierCrashTest, RollbackMayBeKilledAnywhereAndIsFinishedByTheNext) {
                    EffectLog log;
                    log.CrashAt(i, point);
                    (void)scenario->MakeApplier(&log)->Rollback(rollback);
-                   const auto recovered = scenario->MakeApplier()->Recover();
-                   ASSERT_TRUE(recovered.ok()) << recovered.status();
+                   const auto recovered =
+                       scenario->MakeApplier()->Recover().value();
                    const State now = scenario->State();
                    // A rollback has begun only once the journal says so.
-                   if (now == expected.planned && recovered->empty()) return;
+                   if (now == expected.planned && recovered.empty()) return;
                    ASSERT_EQ(Difference(now, expected.before), "");
                  });
   }
@@ -333,9 +332,8 @@ TEST(ApplierCrashTest, KilledRevertIsFinishedByTheNext) {
           EffectLog log;
           log.CrashAt(i, point);
           (void)scenario->MakeApplier(&log)->Recover();
-          const auto recovered = scenario->MakeApplier()->Recover();
-          ASSERT_TRUE(recovered.ok()) << recovered.status();
-          for (const ApplyResult& result : *recovered) {
+          const auto recovered = scenario->MakeApplier()->Recover().value();
+          for (const ApplyResult& result : recovered) {
             EXPECT_TRUE(result.not_confirmed()) << result.ShortDebugString();
           }
           ASSERT_EQ(Difference(scenario->State(), expected.before), "");

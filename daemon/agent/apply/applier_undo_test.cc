@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "tests/support/apply/apply_scenarios.h"

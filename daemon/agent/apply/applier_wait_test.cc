@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal.h"

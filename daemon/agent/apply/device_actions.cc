@@ -6,9 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/values/dscp_classes.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
@@ -19,65 +17,64 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Words CommandFor(const DeviceSetting& setting, uint32_t device,
-                 const std::string& value) {
-  if (setting.word_alone != nullptr && value == setting.word_alone) {
-    return {setting.tool_option, "-s", value};
-  }
-  const Words words = absl::StrSplit(setting.tool_words, '/');
-  Words argv = {setting.tool_option, "-s"};
-  for (const ConfLine& line : ConfLinesOf(setting, device, value)) {
-    argv.push_back(words[argv.size() / 2 - 1]);
-    argv.push_back(line.value);
-  }
-  return argv;
-}
-
 // Commands for a map: one for each pair that differs in `now` or in hccn.conf's
-// `stored`. If a text is not a map, all pairs differ.
+// `stored`. If one of these is not a map, all pairs differ.
 std::vector<Words> CommandsForMap(const DeviceSetting& setting,
-                                  const std::string& value,
-                                  const std::string& now,
-                                  const std::string& stored) {
-  const auto wanted = ParseDscpClasses(value);
-  if (!wanted.ok()) return {};
-  const auto on_device = ParseDscpClasses(now);
-  const auto in_file = ParseDscpClasses(stored);
-  const Words words = absl::StrSplit(setting.tool_words, '/');
+                                  const SettingValue& value,
+                                  const SettingValue& now,
+                                  const SettingValue& stored) {
+  const auto wanted = ClassesOf(value);
+  if (!wanted) return {};
+  const auto on_device = ClassesOf(now);
+  const auto in_file = ClassesOf(stored);
   std::vector<Words> commands;
-  for (size_t dscp = 0; dscp < kDscps; ++dscp) {
+  for (uint32_t dscp = 0; dscp < kDscps; ++dscp) {
     const uint32_t traffic_class = (*wanted)[dscp];
-    const bool is_so = on_device.ok() && (*on_device)[dscp] == traffic_class &&
-                       in_file.ok() && (*in_file)[dscp] == traffic_class;
+    const bool is_so = on_device && (*on_device)[dscp] == traffic_class &&
+                       in_file && (*in_file)[dscp] == traffic_class;
     if (is_so) continue;
-    commands.push_back({setting.tool_option, "-s", words[0], absl::StrCat(dscp),
-                        words[1], absl::StrCat(traffic_class)});
+    commands.push_back(SetPairArguments(setting, dscp, traffic_class));
   }
   return commands;
 }
 
-std::string LiveValue(Machine* machine, const DeviceSetting& setting,
-                      uint32_t device) {
-  return setting.live(machine->reader->ReadDevice(device)).value;
+SettingValue LiveValue(Machine* machine, const DeviceSetting& setting,
+                       uint32_t device) {
+  return setting.Live(machine->reader->ReadDevice(device));
 }
 
-std::string LiveValue(Machine* machine, const PlanStep& step) {
-  return LiveValue(machine, *SettingOf(step)->device, step.target().device());
+const DeviceSetting& RowFor(const PlanStep& step) {
+  return *SettingOf(step)->device;
+}
+
+SettingValue LiveValue(Machine* machine, const PlanStep& step) {
+  return LiveValue(machine, RowFor(step), step.target().device());
+}
+
+// The value that hccn.conf's text has for the setting.
+SettingValue StoredValue(const DeviceSetting& setting, uint32_t device,
+                         absl::string_view conf) {
+  std::vector<std::string> texts;
+  for (const char* const key : setting.conf_keys) {
+    texts.push_back(StoredText(
+        setting, HccnConfValue(conf, HccnConfKey(key, device)).value_or("")));
+  }
+  return ParseSetting(setting, std::move(texts));
 }
 
 // Sets the value through the tool; returns the last command's output. `stored`:
 // hccn.conf's value. For a map it stops after a command without effect.
 FindingValue Tell(const MutationToken& token, Machine* machine,
                   const DeviceSetting& setting, uint32_t device,
-                  const std::string& value, const std::string& stored) {
-  if (!setting.is_map) {
-    return machine->tool.Set(token, device, CommandFor(setting, device, value));
+                  const SettingValue& value, const SettingValue& stored) {
+  if (!setting.is_map()) {
+    return machine->tool.Set(token, device, SetArguments(setting, value));
   }
   FindingValue said = Worded("plan-say-said-nothing");
-  const std::string before = LiveValue(machine, setting, device);
+  const SettingValue before = LiveValue(machine, setting, device);
   for (const Words& words : CommandsForMap(setting, value, before, stored)) {
     said = machine->tool.Set(token, device, words);
-    const std::string now = LiveValue(machine, setting, device);
+    const SettingValue now = LiveValue(machine, setting, device);
     const auto left = CommandsForMap(setting, value, now, value);
     if (absl::c_linear_search(left, words)) break;
   }
@@ -88,25 +85,26 @@ FindingValue OfDevice(uint32_t device, const FindingValue& what) {
   return Worded("plan-say-of-device", device, what);
 }
 FindingValue Name(const PlanStep& step) {
-  return OfDevice(step.target().device(), Term(SettingOf(step)->device->words));
+  return OfDevice(step.target().device(), Term(RowFor(step).words));
 }
 
 // Returns nullopt if the device and the file have what the step sets.
 std::optional<FindingValue> WhyNotSet(Machine* machine, const PlanStep& step,
-                                      const std::string& live) {
+                                      const SettingValue& live) {
   if (live != step.to()) {
-    return Worded("plan-say-is-expected", Name(step), live, step.to());
+    return Worded("plan-say-is-expected", Name(step), SettingText(live),
+                  SettingText(step.to()));
   }
   const absl::StatusOr<std::string> conf = machine->conf.Read();
   if (!conf.ok()) return MessageWords(conf.status());
-  for (const ConfLine& line : ConfLinesOf(*SettingOf(step)->device,
-                                          step.target().device(), step.to())) {
-    const std::string now = StoredPart(
-        *SettingOf(step)->device, HccnConfValue(*conf, line.key).value_or(""));
-    if (now == line.value) continue;
+  for (const ConfLine& line : ConfLinesOf(RowFor(step), step.to())) {
+    const std::string key = HccnConfKey(line.key, step.target().device());
+    const std::string now =
+        StoredText(RowFor(step), HccnConfValue(*conf, key).value_or(""));
+    if (now == line.text) continue;
     return Worded("plan-say-is-expected",
-                  absl::StrCat(machine->conf.path(), ": ", line.key),
-                  ValueWords(now.empty() ? kNoneFact : now), line.value);
+                  absl::StrCat(machine->conf.path(), ": ", key),
+                  ValueWords(ConfLineValue(now)), line.text);
   }
   return std::nullopt;
 }
@@ -116,13 +114,9 @@ std::optional<FindingValue> WhyNotSet(Machine* machine, const PlanStep& step,
 std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
   const uint32_t device = step.target().device();
   std::set<std::string> lines;
-  for (const ConfLine& line :
-       ConfLinesOf(*SettingOf(step)->device, device, step.to())) {
-    lines.insert(line.key);
-  }
-  for (const absl::string_view key : absl::StrSplit(
-           SettingOf(step)->device->dropped_keys, '/', absl::SkipEmpty())) {
-    lines.insert(HccnConfKey(key, device));
+  const DeviceSetting& setting = RowFor(step);
+  for (const RowWords& keys : {setting.conf_keys, setting.dropped_keys}) {
+    for (const char* const key : keys) lines.insert(HccnConfKey(key, device));
   }
   for (const HccnConf::Entry& entry : step.dropped()) {
     const std::string key = HccnConfKey(entry.key(), entry.device());
@@ -132,20 +126,22 @@ std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
   return lines;
 }
 
-// The device's settings by name, with the reason for unknown ones. Omits one
-// that the tool changes only with its own command, unless it is `needed`.
-absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
-                                        absl::string_view needed) {
+using DeviceValues = std::map<SettingId, SettingValue>;
+
+// The device's settings, with the reason for unknown ones. Omits one that the
+// tool changes only with its own command, unless it is `needed`.
+absl::StatusOr<DeviceValues> ReadSettings(
+    Machine* machine, uint32_t device, SettingId needed = SETTING_UNSPECIFIED) {
   const DeviceFacts facts = machine->reader->ReadDevice(device);
   if (facts.address().value().settings_size() > 1) {
     return PreconditionWords("msg-step-several-addresses", device);
   }
-  NamedFacts values;
+  DeviceValues values;
   for (const DeviceSetting& setting : DeviceSettings()) {
-    const FactReading live = setting.live(facts);
-    if (live.value != kUnknownFact) {
-      values[setting.name] = live.value;
-    } else if (setting.always_saved || setting.name == needed) {
+    const FactReading live = setting.Read(facts);
+    if (!IsUnknown(live.value)) {
+      values[setting.id] = live.value;
+    } else if (setting.always_saved || setting.id == needed) {
       return PreconditionWords("msg-step-setting-not-known", device,
                                Term(setting.words), MissingWords(live.missing));
     }
@@ -195,22 +191,23 @@ FindingValue WithAnswer(const FindingValue& difference, const Said& said,
 
 }  // namespace
 
-absl::Status MovedError(const FindingValue& what, absl::string_view planned,
-                        absl::string_view now) {
-  return AbortedWords("msg-step-moved", what, planned, now);
+absl::Status MovedError(const FindingValue& what, const SettingValue& planned,
+                        const SettingValue& now) {
+  return AbortedWords("msg-step-moved", what, SettingText(planned),
+                      SettingText(now));
 }
 
 absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
-  const std::string live = LiveValue(machine, step);
+  const SettingValue live = LiveValue(machine, step);
   if (!WhyNotSet(machine, step, live)) return true;
-  if (live == kUnknownFact) {
+  if (IsUnknown(live)) {
     return PreconditionWords("msg-step-value-not-known", Name(step));
   }
   // A rewrite's `from` is the value in hccn.conf; the device already has `to`.
-  const std::string& from = IsRewrite(step) ? step.to() : step.from();
+  const SettingValue& from = IsRewrite(step) ? step.to() : step.from();
   // An earlier address step may have dropped the gateway.
   const bool may_be_gone =
-      step.setting() == kGatewaySetting && !IsRewrite(step);
+      step.setting() == SETTING_GATEWAY && !IsRewrite(step);
   if (may_be_gone || live == from || live == step.to()) return false;
   return MovedError(Name(step), from, live);
 }
@@ -218,20 +215,21 @@ absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
 absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
                                        bool is_first) {
   const uint32_t device = step.target().device();
-  ASSIGN_OR_RETURN(const NamedFacts now,
+  ASSIGN_OR_RETURN(DeviceValues now,
                    ReadSettings(machine, device, step.setting()));
   SavedDevice saved;
   saved.set_device(device);
   for (const DeviceSetting& setting : DeviceSettings()) {
-    const bool is_set = !setting.always_saved && setting.name == step.setting();
+    const bool is_set = !setting.always_saved && setting.id == step.setting();
     if (!is_set && !(is_first && setting.always_saved)) continue;
-    const std::string value = NamedFactText(now, setting.name);
+    const SettingValue& value = now[setting.id];
     if (is_set && !setting.is_legal(value)) {
-      return PreconditionWords("msg-step-not-put-back", Name(step), value);
+      return PreconditionWords("msg-step-not-put-back", Name(step),
+                               SettingText(value));
     }
     SavedDevice::Value* const added = saved.add_values();
-    added->set_setting(setting.name);
-    added->set_value(value);
+    added->set_setting(setting.id);
+    *added->mutable_value() = value;
   }
   ASSIGN_OR_RETURN(const SavedFile conf, machine->conf.Save());
   for (const HccnConf::Entry& entry : step.dropped()) {
@@ -248,12 +246,9 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          FindingValue* repaired) {
   const uint32_t device = step.target().device();
   ASSIGN_OR_RETURN(const std::string before, machine->conf.Read());
-  const DeviceSetting& setting = *SettingOf(step)->device;
-  const std::string stored =
-      HccnConfValue(before, ConfLinesOf(setting, device, "").front().key)
-          .value_or("");
+  const DeviceSetting& setting = RowFor(step);
   const FindingValue said = Tell(token, machine, setting, device, step.to(),
-                                 StoredPart(setting, stored));
+                                 StoredValue(setting, device, before));
   const absl::Status edited =
       machine->conf.Edit(token, [&](absl::string_view after) {
         std::string whole =
@@ -276,28 +271,28 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
 Said RestoreDevice(const MutationToken& token, Machine* machine,
                    const SavedDevice& saved) {
   Said said;
-  auto now = ReadSettings(machine, saved.device(), "");
+  auto now = ReadSettings(machine, saved.device());
   for (const SavedDevice::Value& value : saved.values()) {
+    FindingValue& of_setting = said[SettingName(value.setting())];
     if (!now.ok()) {
-      said[value.setting()] = MessageWords(now.status());
+      of_setting = MessageWords(now.status());
       break;
     }
     const Setting* const setting = FindSetting(value.setting());
-    if (setting != nullptr && value.value() != kNoneFact &&
-        NamedFactText(*now, value.setting()) != value.value()) {
+    if (setting != nullptr && !value.value().has_none() &&
+        (*now)[value.setting()] != value.value()) {
       // The file is restored separately.
-      said[value.setting()] =
-          Tell(token, machine, *setting->device, saved.device(), value.value(),
-               value.value());
+      of_setting = Tell(token, machine, *setting->device, saved.device(),
+                        value.value(), value.value());
       // Setting the address may have dropped other settings. After any other
       // setting, the earlier reading is still valid.
-      auto again = ReadSettings(machine, saved.device(), "");
-      if (again.ok() || value.setting() == kAddressSetting) {
+      auto again = ReadSettings(machine, saved.device());
+      if (again.ok() || value.setting() == SETTING_ADDRESS) {
         now = std::move(again);
       }
     }
     // A route needs an address in the subnet through which it leads.
-    if (value.setting() == kAddressSetting) {
+    if (value.setting() == SETTING_ADDRESS) {
       RestoreRoutes(token, machine, saved, &said);
     }
   }
@@ -307,21 +302,23 @@ Said RestoreDevice(const MutationToken& token, Machine* machine,
 std::vector<FindingValue> DeviceDifferences(Machine* machine,
                                             const SavedDevice& saved,
                                             const Said& said) {
-  const auto now = ReadSettings(machine, saved.device(), "");
+  auto now = ReadSettings(machine, saved.device());
   if (!now.ok()) return {MessageWords(now.status())};
   std::vector<FindingValue> differences;
   for (const SavedDevice::Value& value : saved.values()) {
-    const std::string is = NamedFactText(*now, value.setting());
+    const SettingValue& is = (*now)[value.setting()];
     if (is == value.value()) continue;
     const Setting* const setting = FindSetting(value.setting());
     const FindingValue name = OfDevice(
-        saved.device(),
-        Term(setting == nullptr ? value.setting() : setting->device->words));
+        saved.device(), Term(setting == nullptr ? SettingName(value.setting())
+                                                : setting->device->words));
     const FindingValue difference =
-        value.value() == kNoneFact
-            ? Worded("plan-say-is-was-none", name, is)
-            : Worded("plan-say-is-was", name, is, value.value());
-    differences.push_back(WithAnswer(difference, said, value.setting()));
+        value.value().has_none()
+            ? Worded("plan-say-is-was-none", name, SettingText(is))
+            : Worded("plan-say-is-was", name, SettingText(is),
+                     SettingText(value.value()));
+    differences.push_back(
+        WithAnswer(difference, said, SettingName(value.setting())));
   }
   for (const HccnConf::Entry& route : saved.routes()) {
     const absl::StatusOr<bool> back = machine->tool.HasRoute(route);

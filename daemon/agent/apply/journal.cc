@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "config/change/host_state.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -16,7 +17,7 @@ namespace clusterd {
 namespace {
 
 constexpr char kSuffix[] = ".journal";
-constexpr char kMagic[] = "clusterd journal 2\n";
+constexpr char kMagic[] = "clusterd journal 3\n";
 constexpr char kAnyMagic[] = "clusterd journal ";
 constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
 constexpr size_t kLengthBytes = 4;
@@ -152,27 +153,21 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   return absl::OkStatus();
 }
 
-absl::Status Journal::AppendEnd(const ApplyResult& result) {
-  JournalEntry entry;
-  *entry.mutable_end() = result;
-  return Append(entry);
+bool JournalState::not_confirmed() const {
+  return undo.reason_words().words() == kNotConfirmed;
 }
 
 bool JournalState::in_effect() const {
-  return phase == Phase::kApplied ||
-         (phase == Phase::kUndone &&
-          (end.outcome() == ApplyResult::UNDONE_WITH_RESIDUES ||
-           end.outcome() == ApplyResult::ROLLED_BACK_WITH_RESIDUES));
+  return applied() || (phase == HOST_REVERTED && MayHold(end.outcome()));
 }
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
-  using Phase = JournalState::Phase;
   JournalState state;
   for (const JournalEntry& entry : entries) {
     switch (entry.kind_case()) {
       case JournalEntry::kBegin:
         state.begin = entry.begin();
-        state.phase = Phase::kApplying;
+        state.phase = HOST_RUNNING;
         break;
       case JournalEntry::kIntent:
         state.saved.insert(state.saved.end(), entry.intent().saved().begin(),
@@ -182,22 +177,21 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         state.steps.push_back(entry.done());
         break;
       case JournalEntry::kUndo:
-        state.phase =
-            entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
-        state.not_confirmed =
-            entry.undo().reason_words().words() == kNotConfirmed;
+        state.phase = HOST_REVERTING;
+        state.undo = entry.undo();
         break;
       case JournalEntry::kDeadline:
         state.deadline = entry.deadline();
         break;
       case JournalEntry::kConfirm:
-        state.confirmed = true;
+        state.phase = HOST_CONFIRMED;
         break;
       case JournalEntry::kEnd:
         state.end = entry.end();
-        state.phase = entry.end().outcome() == ApplyResult::APPLIED
-                          ? Phase::kApplied
-                          : Phase::kUndone;
+        state.phase = entry.end().outcome() != ApplyResult::APPLIED
+                          ? HOST_REVERTED
+                      : state.deadline.has_value() ? HOST_CONFIRM_PENDING
+                                                   : HOST_APPLIED;
         break;
       case JournalEntry::KIND_NOT_SET:
         break;

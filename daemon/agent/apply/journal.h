@@ -57,7 +57,11 @@ class Journal {
   // if it can.
   absl::Status Append(const JournalEntry& entry);
 
-  absl::Status AppendEnd(const ApplyResult& result);
+  absl::Status AppendEnd(const ApplyResult& result) {
+    JournalEntry entry;
+    *entry.mutable_end() = result;
+    return Append(entry);
+  }
 
   // All entries that were read or appended.
   const std::vector<JournalEntry>& entries() const { return entries_; }
@@ -76,30 +80,26 @@ class Journal {
 
 // Summary of the records. `end` is the last one that ended the apply.
 struct JournalState : EndedApply {
-  enum class Phase {
-    kEmpty,     // Nothing was begun.
-    kApplying,  // Begun and not over: to be undone.
-    kApplied,
-    kUndoing,      // An undo was begun and is not over: to be done again.
-    kRollingBack,  // The same for a rollback.
-    kUndone,       // Over; also after a rollback.
-  };
-  Phase phase = Phase::kEmpty;
+  // As the controller's record has it: WAITING before it began, RUNNING until
+  // it has ended or is undone, REVERTING while an undo or rollback is not over.
+  HostState phase = HOST_WAITING;
   // Sorted by the time when they were saved.
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
   // The newest deadline, if the apply was to be confirmed.
   std::optional<JournalDeadline> deadline;
-  bool confirmed = false;
-  bool not_confirmed = false;  // The reason for the last undo.
+  JournalUndo undo;  // The last one that was begun.
 
-  // Applied, and will be rolled back at its deadline unless confirmed.
-  bool waits() const {
-    return phase == Phase::kApplied && deadline.has_value() && !confirmed;
+  bool not_confirmed() const;  // The reason for the last undo.
+  bool applied() const {
+    return phase == HOST_APPLIED || phase == HOST_CONFIRM_PENDING ||
+           phase == HOST_CONFIRMED;
   }
+  // Applied, and will be rolled back at its deadline unless confirmed.
+  bool waits() const { return phase == HOST_CONFIRM_PENDING; }
+  // To be undone, or the undo to be done again.
   bool unfinished() const {
-    return phase == Phase::kApplying || phase == Phase::kUndoing ||
-           phase == Phase::kRollingBack;
+    return phase == HOST_RUNNING || phase == HOST_REVERTING;
   }
   // True if it is over but some of it may remain, so that a rollback has work.
   bool in_effect() const;

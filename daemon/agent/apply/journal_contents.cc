@@ -4,19 +4,15 @@
 
 #include <algorithm>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/settings.h"
 #include "config/spec/device_plan.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/apply/journal.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/unknown_field_set.h"
@@ -30,8 +26,6 @@ constexpr size_t kMaxBootIdBytes = 128;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-
-constexpr size_t kMaxValueBytes = 4096;
 
 // Checks one value of a field; `at` is its index if it is repeated, or -1.
 std::string UnknownIn(const Message& message, const FieldDescriptor& field,
@@ -59,17 +53,6 @@ absl::Status NotOurs(absl::string_view what, absl::string_view value,
                             expected);
 }
 
-// A value, split at "/", becomes words of a command line.
-bool IsWord(absl::string_view value) {
-  return value.size() <= kMaxValueBytes &&
-         absl::c_all_of(
-             value, [](unsigned char c) { return absl::ascii_isprint(c); }) &&
-         absl::c_none_of(absl::StrSplit(value, '/'),
-                         [](absl::string_view part) {
-                           return absl::StartsWith(part, "-");
-                         });
-}
-
 absl::Status CheckDevice(const SavedDevice& saved) {
   if (saved.device() > kMaxDeviceId) {
     return NotOurs("device", absl::StrCat(saved.device()),
@@ -78,10 +61,12 @@ absl::Status CheckDevice(const SavedDevice& saved) {
   for (const SavedDevice::Value& value : saved.values()) {
     const Setting* const setting = FindSetting(value.setting());
     if (setting == nullptr || setting->device == nullptr) {
-      return NotOurs("setting", value.setting(), "one that this version knows");
+      return NotOurs("setting", absl::StrCat(value.setting()),
+                     "one that this version knows");
     }
-    if (!IsWord(value.value())) {
-      return NotOurs(value.setting(), value.value(), "a value of a device");
+    if (!IsSafeForTool(value.value())) {
+      return NotOurs(SettingName(value.setting()), SettingText(value.value()),
+                     "a value of a device");
     }
   }
   return absl::OkStatus();

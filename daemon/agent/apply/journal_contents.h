@@ -58,7 +58,7 @@ std::string UnknownPart(const google::protobuf::Message& message);
 // that no apply of this version changes. Allowed are
 //   file            /etc/sysctl.d/90-clusterd.conf
 //   file in place   /etc/hccn.conf
-//   sysctl          a parameter of config/plan/setting_rows.h
+//   sysctl          a parameter of config/plan/kernel_parameters.h
 //   device          settings of config/plan/settings.h, to values that are not
 //                   options of a tool
 //   firewall        as CheckSavedFirewall

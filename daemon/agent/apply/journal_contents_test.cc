@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "config/values/setting.h"
 #include "config/words/words.h"
 #include "daemon/agent/apply/journal.h"
 #include "gmock/gmock.h"
@@ -27,7 +28,7 @@ absl::Status CheckOf(const std::function<void(SavedResource*)>& save) {
 TEST(UnknownPartTest, FindsWhatANewerVersionWroteAtAnyDepth) {
   JournalEntry entry;
   SavedDevice* device = entry.mutable_intent()->add_saved()->mutable_device();
-  device->add_values()->set_setting("mtu");
+  device->add_values()->set_setting(SETTING_MTU);
   EXPECT_EQ(UnknownPart(entry), "");
   AddUnknown(device->mutable_values(0));
   EXPECT_EQ(UnknownPart(entry), "intent.saved[0].device.values[0]: field 77");
@@ -76,22 +77,36 @@ TEST(CheckJournalEntryTest, SetsNoParameterAndNoSettingThatIsNotOurs) {
   EXPECT_FALSE(CheckOf([](SavedResource* saved) {
                  saved->mutable_sysctl()->set_key("kernel.core_pattern");
                }).ok());
-  const auto device = [](uint32_t id, const std::string& setting,
-                         const std::string& value) {
+  const auto device = [](uint32_t id, SettingId setting,
+                         const SettingValue& value) {
     return CheckOf([&](SavedResource* saved) {
       saved->mutable_device()->set_device(id);
       saved->mutable_device()->add_values()->set_setting(setting);
-      saved->mutable_device()->mutable_values(0)->set_value(value);
+      *saved->mutable_device()->mutable_values(0)->mutable_value() = value;
     });
   };
-  EXPECT_TRUE(device(3, "address", "10.0.0.1/255.255.255.0").ok());
-  EXPECT_TRUE(device(3, "gateway", "none").ok());
-  EXPECT_FALSE(device(3, "running", "1").ok());
-  EXPECT_FALSE(device(3, "of a newer version", "1").ok());
-  EXPECT_FALSE(device(100000, "mtu", "1500").ok());
-  EXPECT_FALSE(device(3, "mtu", "-cfg").ok());
-  EXPECT_FALSE(device(3, "address", "10.0.0.1/-i").ok());
-  EXPECT_FALSE(device(3, "mtu", "1500\n").ok());
+  const auto interface = [](const char* address, const char* netmask) {
+    SettingValue value;
+    value.mutable_interface()->set_address(address);
+    value.mutable_interface()->set_netmask(netmask);
+    return value;
+  };
+  const SettingValue one = NumberValue(1);
+  EXPECT_TRUE(
+      device(3, SETTING_ADDRESS, interface("10.0.0.1", "255.255.255.0")).ok());
+  EXPECT_TRUE(device(3, SETTING_GATEWAY, NoneValue()).ok());
+  EXPECT_TRUE(device(3, SETTING_ROCE_PORT, TextsValue({"auto"})).ok());
+  EXPECT_FALSE(device(3, SETTING_RUNNING, one).ok());
+  EXPECT_FALSE(device(3, static_cast<SettingId>(99), one).ok());
+  EXPECT_FALSE(device(100000, SETTING_MTU, NumberValue(1500)).ok());
+  EXPECT_FALSE(device(3, SETTING_MTU, TextsValue({"-cfg"})).ok());
+  EXPECT_FALSE(device(3, SETTING_ADDRESS, interface("10.0.0.1", "-i")).ok());
+  EXPECT_FALSE(device(3, SETTING_ADDRESS, TextsValue({"10.0.0.1", "-i"})).ok());
+  EXPECT_FALSE(device(3, SETTING_MTU, TextsValue({"1500\n"})).ok());
+  SettingValue option;
+  option.set_address("-i");
+  EXPECT_FALSE(device(3, SETTING_GATEWAY, option).ok());
+  EXPECT_FALSE(device(3, SETTING_GATEWAY, SettingValue()).ok());
 }
 
 TEST(CheckJournalEntryTest, TakesNoOtherRuleFromAFirewallThanItAdds) {
@@ -134,10 +149,11 @@ TEST(CheckJournalEntryTest, KnowsAllThatAnApplySaves) {
     const auto scenario = named.make();
     ASSERT_TRUE(scenario->Apply().ok());
     const auto journals =
-        JournalFolder(&scenario->machine.files(), kScenarioStateFolder).Read();
-    ASSERT_TRUE(journals.ok()) << journals.status();
-    ASSERT_EQ(journals->size(), 1u) << named.name;
-    EXPECT_TRUE((*journals)[0].state.ok()) << (*journals)[0].state.status();
+        JournalFolder(&scenario->machine.files(), kScenarioStateFolder)
+            .Read()
+            .value();
+    ASSERT_EQ(journals.size(), 1u) << named.name;
+    EXPECT_TRUE(journals[0].state.ok()) << journals[0].state.status();
   }
 }
 

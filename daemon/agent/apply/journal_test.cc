@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "tests/support/host/effect_log.h"
 #include "tests/support/host/fake_file_system.h"
 
@@ -80,10 +81,9 @@ TEST(JournalTest, AnyCutOfTheLastRecordLeavesTheOthers) {
   Written written;
   const std::string bytes = written.Bytes();
   for (size_t size = written.first_end; size < bytes.size(); ++size) {
-    const auto text = ParseJournal(bytes.substr(0, size));
-    ASSERT_TRUE(text.ok()) << size;
-    EXPECT_EQ(text->entries.size(), 1u);
-    EXPECT_EQ(text->good_bytes, written.first_end);
+    const auto text = ParseJournal(bytes.substr(0, size)).value();
+    EXPECT_EQ(text.entries.size(), 1u);
+    EXPECT_EQ(text.good_bytes, written.first_end);
   }
 }
 
@@ -144,7 +144,7 @@ TEST(JournalTest, TellsADamagedFileFromOneOfAnotherVersion) {
     return std::string(status.message());
   };
   EXPECT_THAT(opened("something else entirely"), ::testing::HasSubstr(kPath));
-  EXPECT_THAT(opened("clusterd journal 1\nand its records"),
+  EXPECT_THAT(opened("clusterd journal 2\nand its records"),
               ::testing::HasSubstr(Say("msg-step-journal-version")));
 }
 
@@ -165,25 +165,25 @@ TEST(JournalTest, DoesNotWriteOverAnotherApplysJournal) {
 }
 
 TEST(SummariseJournalTest, TellsWhatIsUnfinished) {
-  using Phase = JournalState::Phase;
   std::vector<JournalEntry> entries;
-  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kEmpty);
+  EXPECT_EQ(SummariseJournal(entries).phase, HOST_WAITING);
   EXPECT_FALSE(SummariseJournal(entries).unfinished());
   entries.push_back(BeginEntry("a1"));
-  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kApplying);
+  EXPECT_EQ(SummariseJournal(entries).phase, HOST_RUNNING);
   entries.push_back(IntentEntry(1, "a"));
   entries.push_back(IntentEntry(2, "b"));
   EXPECT_TRUE(SummariseJournal(entries).unfinished());
   EXPECT_EQ(SummariseJournal(entries).saved.size(), 2u);
   entries.push_back(EndEntry(ApplyResult::APPLIED));
-  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kApplied);
+  EXPECT_EQ(SummariseJournal(entries).phase, HOST_APPLIED);
   JournalEntry undo;
   undo.mutable_undo()->set_rollback(true);
   entries.push_back(undo);
-  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kRollingBack);
+  EXPECT_EQ(SummariseJournal(entries).phase, HOST_REVERTING);
+  EXPECT_TRUE(SummariseJournal(entries).undo.rollback());
   EXPECT_TRUE(SummariseJournal(entries).unfinished());
   entries.push_back(EndEntry(ApplyResult::ROLLED_BACK));
-  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kUndone);
+  EXPECT_EQ(SummariseJournal(entries).phase, HOST_REVERTED);
   EXPECT_EQ(SummariseJournal(entries).end.outcome(), ApplyResult::ROLLED_BACK);
 }
 
@@ -203,12 +203,10 @@ TEST(SummariseJournalTest, WaitsOnlyWhileItIsAppliedAndNobodyHasConfirmedIt) {
   *entries.back().mutable_undo()->mutable_reason_words() =
       Worded(kNotConfirmed);
   EXPECT_FALSE(SummariseJournal(entries).waits());
-  EXPECT_TRUE(SummariseJournal(entries).not_confirmed);
+  EXPECT_TRUE(SummariseJournal(entries).not_confirmed());
 }
 
-using Phase = JournalState::Phase;
-
-JournalState State(const std::string& id, Phase phase,
+JournalState State(const std::string& id, HostState phase,
                    ApplyResult::Outcome outcome) {
   JournalState state;
   state.begin.set_apply_id(id);
@@ -218,11 +216,11 @@ JournalState State(const std::string& id, Phase phase,
 }
 
 JournalState Applied(const std::string& id) {
-  return State(id, Phase::kApplied, ApplyResult::APPLIED);
+  return State(id, HOST_APPLIED, ApplyResult::APPLIED);
 }
 
 JournalState Undone(const std::string& id) {
-  return State(id, Phase::kUndone, ApplyResult::UNDONE);
+  return State(id, HOST_REVERTED, ApplyResult::UNDONE);
 }
 
 TEST(JournalsToDropTest, DropsTheOldestOfEachKindByItself) {
@@ -240,22 +238,22 @@ TEST(JournalsToDropTest, DropsTheOldestOfEachKindByItself) {
 TEST(JournalsToDropTest, TakesWhatHasResiduesForInEffect) {
   EXPECT_THAT(
       JournalsToDrop(
-          {State("r1", Phase::kUndone, ApplyResult::UNDONE_WITH_RESIDUES),
-           State("r2", Phase::kUndone, ApplyResult::ROLLED_BACK_WITH_RESIDUES),
-           State("b1", Phase::kUndone, ApplyResult::ROLLED_BACK)},
+          {State("r1", HOST_REVERTED, ApplyResult::UNDONE_WITH_RESIDUES),
+           State("r2", HOST_REVERTED, ApplyResult::ROLLED_BACK_WITH_RESIDUES),
+           State("b1", HOST_REVERTED, ApplyResult::ROLLED_BACK)},
           {2, 0}),
       ::testing::ElementsAre("b1"));
 }
 
 TEST(JournalsToDropTest, NeverDropsWhatIsNotFinishedOrWaitsToBeConfirmed) {
   JournalState waits = Applied("w1");
-  waits.deadline.emplace();
+  waits.phase = HOST_CONFIRM_PENDING;
   std::vector<JournalState> states = {
-      State("p1", Phase::kApplying, ApplyResult::OUTCOME_UNSPECIFIED),
-      State("p2", Phase::kUndoing, ApplyResult::OUTCOME_UNSPECIFIED),
-      State("p3", Phase::kRollingBack, ApplyResult::APPLIED), waits};
+      State("p1", HOST_RUNNING, ApplyResult::OUTCOME_UNSPECIFIED),
+      State("p2", HOST_REVERTING, ApplyResult::OUTCOME_UNSPECIFIED),
+      State("p3", HOST_REVERTING, ApplyResult::APPLIED), waits};
   EXPECT_THAT(JournalsToDrop(states, {0, 0}), ::testing::IsEmpty());
-  states.back().confirmed = true;
+  states.back().phase = HOST_CONFIRMED;
   EXPECT_THAT(JournalsToDrop(states, {0, 0}), ::testing::ElementsAre("w1"));
 }
 
@@ -382,11 +380,11 @@ TEST(JournalFolderTest, OrdersByNumberWhateverTheClockSaid) {
         &files, JournalFolder(&files, "/var/lib/clusterd/apply").PathOf(id));
     ASSERT_TRUE((*journal)->Append(entry).ok());
   }
-  const auto states = JournalFolder(&files, "/var/lib/clusterd/apply").List();
-  ASSERT_TRUE(states.ok()) << states.status();
-  ASSERT_EQ(states->size(), 2u);
-  EXPECT_EQ((*states)[0].begin.apply_id(), "first");
-  EXPECT_EQ((*states)[1].begin.apply_id(), "second");
+  const auto states =
+      JournalFolder(&files, "/var/lib/clusterd/apply").List().value();
+  ASSERT_EQ(states.size(), 2u);
+  EXPECT_EQ(states[0].begin.apply_id(), "first");
+  EXPECT_EQ(states[1].begin.apply_id(), "second");
 }
 
 TEST(JournalFolderTest, BelievesOnlyWhatRootAloneCanHaveWritten) {
@@ -420,9 +418,9 @@ TEST(JournalFolderTest, BelievesOnlyWhatRootAloneCanHaveWritten) {
 TEST(JournalFolderTest, FollowsNoLinkToAJournal) {
   FakeFileSystem files;
   files.PutLink(kPath);
-  const auto found = JournalFolder(&files, "/var/lib/clusterd/apply").Read();
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(absl::IsPermissionDenied((*found)[0].state.status()));
+  const auto found =
+      JournalFolder(&files, "/var/lib/clusterd/apply").Read().value();
+  EXPECT_TRUE(absl::IsPermissionDenied(found[0].state.status()));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/settings.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/network_namespace.h"
@@ -14,6 +14,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
+#include "config/words/subject_text.h"
 #include "daemon/host/command/program_path.h"
 
 namespace clusterd {
@@ -30,39 +31,39 @@ std::string PathOr(const absl::StatusOr<std::string>& found,
   return absl::StrCat(absl::StripSuffix(host.root, "/"), absent);
 }
 
-// Returns "" if the plan is not for a namespace.
-std::string PlannedNamespace(const HostPlan& plan) {
-  if (!plan.has_network_namespace()) return "";
-  for (const PlanFact& fact : plan.facts()) {
-    if (fact.name() == kNetworkNamespaceFact) return fact.value();
-  }
-  return "";
+// Unknown if the plan is not for a namespace.
+SettingValue PlannedNamespace(const HostPlan& plan) {
+  if (!plan.has_network_namespace()) return {};
+  const PlanFact* const fact =
+      FirstWith(plan.facts(), &PlanFact::key, NamespaceFact());
+  return fact == nullptr ? SettingValue() : fact->value();
 }
 
 // NotFound if the entered namespace is not that of the plan.
-absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
+absl::Status CheckIsPlanned(const HostPlan& plan, const SettingValue& planned,
                             const HostFacts& facts) {
-  const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
+  const SettingValue now = NameFacts(facts)[NamespaceFact()];
   const std::string name = NetworkNamespaceText(plan.network_namespace());
-  if (now == kUnknownFact) {
+  if (IsUnknown(now)) {
     return UnavailableWords("msg-step-namespace-not-known", name,
                             MissingWords(&facts.missing()));
   }
-  if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
-  return NotFoundWords("msg-step-namespace-moved", name, now, planned);
+  if (IsSameFact(planned, now)) return absl::OkStatus();
+  return NotFoundWords("msg-step-namespace-moved", name, SettingText(now),
+                       SettingText(planned));
 }
 
 // True if a namespace with the planned number is certainly the planned one: the
 // kernel reuses the number of an ended namespace. The host's own never ends,
 // and a new one has the kernel's defaults.
-bool IsSurelyPlanned(const HostPlan& plan, const NamespaceIdentity& planned,
+bool IsSurelyPlanned(const HostPlan& plan,
+                     const NetworkNamespaceIdentity& planned,
                      const HostFacts& facts) {
-  const NamespaceIdentity now =
-      ParseNamespaceFact(NameFacts(facts)[kNetworkNamespaceFact])
-          .value_or(NamespaceIdentity());
-  if (planned.boot.empty() || now.boot.empty()) return false;
   const SettingFacts ready(facts);
-  return (planned.cookie.has_value() && now.cookie.has_value()) ||
+  const SettingValue value = ready.Now(NamespaceFact());
+  const NetworkNamespaceIdentity& now = value.network_namespace();
+  if (planned.boot_id().empty() || now.boot_id().empty()) return false;
+  return (planned.has_cookie() && now.has_cookie()) ||
          facts.kernel().initial_namespace().value() ||
          absl::c_all_of(plan.steps(), [&ready](const PlanStep& step) {
            return JudgeStep(step, ready).state == StepVerdict::kSo;
@@ -80,15 +81,16 @@ absl::StatusOr<PlanNamespace> At(MachineAccess access,
 absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
                                      const HostPlan& plan,
                                      const absl::Status& named) {
-  const std::string text = PlannedNamespace(plan);
-  const std::optional<NamespaceIdentity> planned = ParseNamespaceFact(text);
-  if (!planned.has_value()) return named;
+  const SettingValue value = PlannedNamespace(plan);
+  if (!value.has_network_namespace()) return named;
+  const NetworkNamespaceIdentity& planned = value.network_namespace();
   const std::string boot = access.namespaces->BootId();
-  if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
+  if (!planned.boot_id().empty() && !boot.empty() &&
+      boot != planned.boot_id()) {
     return NotFoundWords("msg-step-rebooted-since", MessageWords(named));
   }
   auto inside = At(access, access.namespaces->EnterInode(
-                               plan.network_namespace(), planned->inode));
+                               plan.network_namespace(), planned.inode()));
   if (!inside.ok()) {
     // A container engine that is down may answer later.
     if (!absl::IsNotFound(named)) return named;
@@ -100,15 +102,15 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
                MessageWords(inside.status())));
   }
   const HostFacts facts = inside->read_host();
-  const absl::Status found = CheckIsPlanned(plan, text, facts);
+  const absl::Status found = CheckIsPlanned(plan, value, facts);
   if (absl::IsNotFound(found)) {
     return NotFoundWords("msg-step-number-of-another", MessageWords(named),
-                         planned->inode);
+                         planned.inode());
   }
   if (!found.ok()) return found;
-  if (IsSurelyPlanned(plan, *planned, facts)) return inside;
+  if (IsSurelyPlanned(plan, planned, facts)) return inside;
   return UnavailableWords("msg-step-namespace-not-surely", MessageWords(named),
-                          planned->inode);
+                          planned.inode());
 }
 
 using Resources = std::vector<SavedResource>;
@@ -119,7 +121,7 @@ constexpr absl::Duration kShortLockWait = absl::Seconds(1);
 
 // The functions that set one kind of setting.
 struct Actions {
-  const char* name;
+  SettingId id;
   // nullptr: setting it again is harmless.
   absl::StatusOr<bool> (*is_already_so)(Machine* machine, const PlanStep& step);
   absl::Status (*save)(Machine* machine, const PlanStep& step, Touched* touched,
@@ -129,8 +131,9 @@ struct Actions {
                       FindingValue* repaired);
 };
 
-std::string OrNone(const std::string& text) {
-  return text.empty() ? kNoneFact : text;
+// The kernel's text as a value for people.
+SettingValue SysctlValue(const std::string& text) {
+  return text.empty() ? NoneValue() : TextsValue({text});
 }
 
 absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
@@ -138,7 +141,7 @@ absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
   const std::string now = HccnConfDigest(text);
   if (now == step.from_sha256()) return absl::OkStatus();
   return MovedError(Worded("plan-say-sha256-of", conf.path()),
-                    step.from_sha256(), now);
+                    TextsValue({step.from_sha256()}), TextsValue({now}));
 }
 
 absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
@@ -195,9 +198,8 @@ absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
   const std::string name = absl::StrCat("device ", step.target().device());
   // A value that no other setting changes is saved with its own step.
   const bool is_first = touched->insert(name).second;
-  const bool sets_it_alone =
-      !SettingOf(step)->device->always_saved &&
-      touched->insert(absl::StrCat(name, ": ", step.setting())).second;
+  const bool sets_it_alone = !SettingOf(step)->device->always_saved &&
+                             touched->insert(FactKeyText(GoalOf(step))).second;
   if (!is_first && !sets_it_alone) return absl::OkStatus();
   ASSIGN_OR_RETURN(*saved->emplace_back().mutable_device(),
                    SaveDevice(machine, step, is_first));
@@ -207,9 +209,9 @@ absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
 absl::StatusOr<bool> IsRunning(Machine* machine, const PlanStep& step) {
   const std::string& key = step.target().kernel_parameter();
   ASSIGN_OR_RETURN(const auto now, machine->sysctl.Read(key));
-  if (SameSysctlValue(key, now, step.to())) return true;
-  if (SameSysctlValue(key, OrNone(now), step.from())) return false;
-  return MovedError(ToFindingValue(key), step.from(), OrNone(now));
+  if (SameSysctlValue(key, now, SysctlText(step.to()))) return true;
+  if (SameSysctlValue(key, now, SysctlText(step.from()))) return false;
+  return MovedError(ToFindingValue(key), step.from(), SysctlValue(now));
 }
 
 absl::Status SaveRunning(Machine* machine, const PlanStep& step,
@@ -226,7 +228,7 @@ absl::Status SaveRunning(Machine* machine, const PlanStep& step,
 absl::Status SetRunning(const MutationToken& token, Machine* machine,
                         const PlanStep& step, const Resources&, FindingValue*) {
   return machine->sysctl.Write(token, step.target().kernel_parameter(),
-                               step.to());
+                               SysctlText(step.to()));
 }
 
 absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
@@ -240,8 +242,9 @@ absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
 absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
                        const PlanStep& step, const Resources&, FindingValue*) {
   ASSIGN_OR_RETURN(const auto before, SaveFile(machine->files, kSysctlFile));
-  const std::string wanted = EditSysctlFile(
-      before.content(), step.target().kernel_parameter(), step.to());
+  const std::string wanted =
+      EditSysctlFile(before.content(), step.target().kernel_parameter(),
+                     SysctlText(step.to()));
   RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
   ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
   if (now.content() == wanted) return absl::OkStatus();
@@ -278,25 +281,24 @@ absl::Status AddRule(const MutationToken& token, Machine* machine,
 }
 
 constexpr Actions kHostActions[] = {
-    {kFormSetting, IsGoodForm, SaveConf, RepairForm},
-    {kRunningSetting, IsRunning, SaveRunning, SetRunning},
-    {kAtBootSetting, nullptr, SaveSysctlFile, SetAtBoot},
-    {kActiveSetting, nullptr, SaveFirewall, DisableFirewall},
-    {kAllowSetting, nullptr, SaveFirewall, AddRule},
+    {SETTING_FORM, IsGoodForm, SaveConf, RepairForm},
+    {SETTING_RUNNING, IsRunning, SaveRunning, SetRunning},
+    {SETTING_AT_BOOT, nullptr, SaveSysctlFile, SetAtBoot},
+    {SETTING_ACTIVE, nullptr, SaveFirewall, DisableFirewall},
+    {SETTING_ALLOWED, nullptr, SaveFirewall, AddRule},
 };
-static_assert(HasRowForEach(kHostSettingNames, kHostActions),
+static_assert(HasRowForEach(kHostSettingIds, kHostActions),
               "a setting of the host without a row");
 
 // All device settings, whose rows have the arguments of hccn_tool.
-constexpr Actions kDeviceActions = {"", IsSoOnDevice, SaveConfAndDevice,
-                                    SetOnDevice};
+constexpr Actions kDeviceActions = {SETTING_UNSPECIFIED, IsSoOnDevice,
+                                    SaveConfAndDevice, SetOnDevice};
 
 // REQUIRES: a setting of this version, which CheckHostPlan ensures.
 const Actions& ActionsOf(const PlanStep& step) {
-  for (const Actions& actions : kHostActions) {
-    if (step.setting() == actions.name) return actions;
-  }
-  return kDeviceActions;
+  const Actions* const actions =
+      FirstWith(kHostActions, &Actions::id, step.setting());
+  return actions == nullptr ? kDeviceActions : *actions;
 }
 
 // Merges the saved rules of each firewall: they can be removed only while it
@@ -393,10 +395,10 @@ std::vector<FindingValue> Differences(Machine* machine,
     const SavedSysctl& was = saved.sysctl();
     const auto now = machine->sysctl.Read(was.key());
     if (now.ok() && SameSysctlValue(was.key(), *now, was.value())) return {};
-    found = {
-        Worded("plan-say-is-was", was.key(),
-               now.ok() ? ValueWords(OrNone(*now)) : MessageWords(now.status()),
-               ValueWords(OrNone(was.value())))};
+    found = {Worded(
+        "plan-say-is-was", was.key(),
+        now.ok() ? ValueWords(SysctlValue(*now)) : MessageWords(now.status()),
+        ValueWords(SysctlValue(was.value())))};
   } else if (saved.has_device()) {
     found = DeviceDifferences(machine, saved.device(), said);
   } else {
@@ -456,8 +458,8 @@ absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
 absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
                                                   const HostPlan& plan) {
   absl::StatusOr<PlanNamespace> inside = EnterNamespace(access, plan);
-  const std::string planned = PlannedNamespace(plan);
-  if (access.namespaces == nullptr || planned.empty()) return inside;
+  const SettingValue planned = PlannedNamespace(plan);
+  if (access.namespaces == nullptr || IsUnknown(planned)) return inside;
   absl::Status named = inside.status();
   if (inside.ok()) named = CheckIsPlanned(plan, planned, inside->read_host());
   return named.ok() ? std::move(inside) : Search(access, plan, named);
@@ -507,16 +509,16 @@ std::vector<FindingValue> SettingActions::Restore(
 std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
                                   const std::vector<SavedResource>& saved) {
   std::vector<PlanFact> facts;
-  const auto add = [&](absl::string_view name,
+  const auto add = [&](const FactKey& key,
                        const absl::StatusOr<std::string>& text,
                        std::string (*digest)(absl::string_view)) {
-    facts.emplace_back().set_name(std::string(name));
-    facts.back().set_value(text.ok()                         ? digest(*text)
-                           : absl::IsNotFound(text.status()) ? kNoneFact
-                                                             : kUnknownFact);
+    *facts.emplace_back().mutable_key() = key;
+    SettingValue* const value = facts.back().mutable_value();
+    if (text.ok()) *value = TextsValue({digest(*text)});
+    if (absl::IsNotFound(text.status())) *value = NoneValue();
   };
   const auto add_file = [&](const std::string& path) {
-    add(absl::StrCat(path, ": SHA-256"),
+    add(FileFact(path, FactKey::SHA256),
         ReadWholeFile(files, path, kMaxFileBytes), Sha256Hex);
   };
   for (const SavedResource& resource : saved) {
@@ -524,7 +526,7 @@ std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
     if (resource.has_file_in_place()) {
       const std::string& path = resource.file_in_place().path();
       const auto now = InPlaceFile(files, clock, path, kShortLockWait).Save();
-      add(absl::StrCat(path, ": SHA-256 of what it sets"),
+      add(FileFact(path, FactKey::SHA256_OF_SETTINGS),
           now.ok() ? absl::StatusOr<std::string>(now->content()) : now.status(),
           HccnConfDigest);
     }

@@ -10,16 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "config/plan/named_facts.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "daemon/host/change/hccn_setter.h"
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/mutation_token.h"
-#include "daemon/host/change/namespace_access.h"
-#include "daemon/host/change/saved_file.h"
 #include "daemon/host/change/sysctl_writer.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
@@ -141,8 +137,8 @@ std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
 // and hccn.conf (device_actions.cc). Results and errors are as above.
 
 // Aborted, with both values.
-absl::Status MovedError(const FindingValue& what, absl::string_view planned,
-                        absl::string_view now);
+absl::Status MovedError(const FindingValue& what, const SettingValue& planned,
+                        const SettingValue& now);
 
 // True only if the device and its lines of hccn.conf match the step.
 absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step);
@@ -160,7 +156,8 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          const std::vector<SavedResource>& saved,
                          FindingValue* repaired);
 
-// By setting or route that was restored: the tool's output, or the error.
+// By what was restored, a setting or the line of a route: the tool's output, or
+// the error.
 using Said = std::map<std::string, FindingValue>;
 
 // Restores what differs. Returns the tool's output by setting or route, or why

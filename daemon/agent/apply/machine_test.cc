@@ -12,8 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal.h"
@@ -210,7 +210,7 @@ TEST(PlanNamespaceTest, RefusesAContainerThatWasStartedAnew) {
   container.namespaces.Start(4026532001);
   EXPECT_THAT(container.Apply(plan),
               Fails(absl::StatusCode::kAborted,
-                    HasText(Say("plan-say-was-now", kNetworkNamespaceFact,
+                    HasText(Say("plan-say-was-now", "network namespace",
                                 "4026532000, cookie 1, boot b0",
                                 "4026532001, cookie 2, boot b0"))));
   container.namespaces.Fail(absl::NotFoundError("no such container"));
@@ -312,18 +312,18 @@ void PutInterruptedJournal(ContainerHost* container) {
   FileSystem* files = &container->machine().files();
   ASSERT_TRUE(files->MakeDirectory(kScenarioStateFolder, 0700).ok());
   const auto journal =
-      Journal::Create(files, absl::StrCat(kScenarioStateFolder, "/a1.journal"));
-  ASSERT_TRUE(journal.ok()) << journal.status();
+      Journal::Create(files, absl::StrCat(kScenarioStateFolder, "/a1.journal"))
+          .value();
   JournalEntry begin;
   begin.mutable_begin()->set_apply_id("a1");
   *begin.mutable_begin()->mutable_plan() = container->Plan();
-  ASSERT_TRUE((*journal)->Append(begin).ok());
+  ASSERT_TRUE(journal->Append(begin).ok());
   JournalEntry intent;
   intent.mutable_intent()->set_step(1);
   SavedSysctl* saved = intent.mutable_intent()->add_saved()->mutable_sysctl();
   saved->set_key(kSomaxconnKey);
   saved->set_value("4096");
-  ASSERT_TRUE((*journal)->Append(intent).ok());
+  ASSERT_TRUE(journal->Append(intent).ok());
 }
 
 TEST(PlanNamespaceTest, RecoveryWritesInNoOtherNamespaceWithTheSameInode) {

@@ -29,7 +29,7 @@
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/process/log.h"
-#include "daemon/process/monotonic_notification.h"
+#include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 
 namespace clusterd {

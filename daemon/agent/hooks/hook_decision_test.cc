@@ -3,6 +3,8 @@
 #include "daemon/agent/hooks/hook_service.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -38,10 +40,8 @@ TEST(DecideTest, AllowsWhereNothingIsWrong) {
   JudgedHost judged;
   judged.basis = "run ab12";
   const HookAnswer answer = Decide(judged, {});
-  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
-  EXPECT_EQ(answer.reason(), "");
-  EXPECT_EQ(answer.basis(), "run ab12");
-  EXPECT_EQ(answer.schema_version(), 1u);
+  EXPECT_THAT(answer, HasFields(R"(
+      decision: ALLOW reason: "" basis: "run ab12" schema_version: 1)"));
 }
 
 TEST(DecideTest, DrainsForAFailureAboutThisHost) {
@@ -160,22 +160,21 @@ TEST(DecideTest, TellsTheSameReasonOnceAndTheWorstFirst) {
   EXPECT_EQ(answer.reasons(0).rule(), "link");
 }
 
-JobVerdict::Host* AddHost(const std::string& name, State state,
-                          JobVerdict* verdict) {
-  JobVerdict::Host* const host = verdict->add_hosts();
-  host->set_host(name);
-  host->set_state(state);
-  return host;
+// What the verdict says of node1 and of others.
+JudgedHost Judged(const char* verdict) {
+  JudgedHost judged;
+  AddVerdict(FromText<JobVerdict>(verdict), "node1", &judged);
+  return judged;
 }
 
 TEST(AddVerdictTest, SplitsReasonsByWhoTheyAreAbout) {
-  JobVerdict verdict;
-  verdict.set_verdict(FAIL);
-  *AddHost("node1", WARN, &verdict)->add_reasons() = Reason("optics", WARN);
-  *AddHost("node2", FAIL, &verdict)->add_reasons() = Reason("link", FAIL);
-  *verdict.add_reasons() = Reason("subnet-shared", FAIL);
-  JudgedHost judged;
-  AddVerdict(verdict, "node1", &judged);
+  const JudgedHost judged = Judged(R"(
+      verdict: FAIL
+      hosts { host: 'node1' state: WARN
+              reasons { rule: 'optics' state: WARN text: 'is wrong' } }
+      hosts { host: 'node2' state: FAIL
+              reasons { rule: 'link' state: FAIL text: 'is wrong' } }
+      reasons { rule: 'subnet-shared' state: FAIL text: 'is wrong' })");
   ASSERT_EQ(judged.by_verdict.size(), 1u);
   EXPECT_EQ(judged.by_verdict[0].rule(), "optics");
   ASSERT_EQ(judged.others.size(), 2u);
@@ -185,36 +184,26 @@ TEST(AddVerdictTest, SplitsReasonsByWhoTheyAreAbout) {
 }
 
 TEST(AddVerdictTest, BelievesAFailureThatNoReasonExplains) {
-  JobVerdict verdict;
-  verdict.set_verdict(FAIL);
-  *AddHost("node1", FAIL, &verdict)->add_reasons() = Reason("optics", WARN);
-  JudgedHost judged;
-  AddVerdict(verdict, "node1", &judged);
-  EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE_AND_DRAIN);
-  verdict.clear_hosts();
-  AddHost("node1", PASS, &verdict);
-  judged = JudgedHost();
-  AddVerdict(verdict, "node1", &judged);
-  EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE);
+  const JudgedHost of_this = Judged(R"(
+      verdict: FAIL hosts { host: 'node1' state: FAIL reasons {
+        rule: 'optics' state: WARN text: 'is wrong' } })");
+  EXPECT_EQ(Decide(of_this, {}).decision(), HookAnswer::REFUSE_AND_DRAIN);
+  const JudgedHost of_none =
+      Judged("verdict: FAIL hosts { host: 'node1' state: PASS }");
+  EXPECT_EQ(Decide(of_none, {}).decision(), HookAnswer::REFUSE);
 }
 
 TEST(AddVerdictTest, NeverTakesAVerdictWithoutThisHostForAPass) {
-  JobVerdict verdict;
-  verdict.set_verdict(PASS);
-  JudgedHost judged;
-  AddVerdict(verdict, "node1", &judged);
-  EXPECT_EQ(Decide(judged, {}).let_through_size(), 1);
+  EXPECT_EQ(Decide(Judged("verdict: PASS"), {}).let_through_size(), 1);
 }
 
 TEST(JobEnvironmentTest, TellsWhatTheVerdictKnows) {
-  JobVerdict verdict;
-  AddHost("node1", PASS, &verdict)->set_address("10.0.0.1");
-  AddHost("node2", PASS, &verdict)->set_address("10.0.0.2");
-  verdict.set_master_port(29500);
-  verdict.set_hccl_base_port(50000);
-  JobSpec job;
-  job.add_servers()->set_host("node1");
-  job.add_servers()->set_host("node2");
+  const auto verdict = FromText<JobVerdict>(R"(
+      hosts { host: 'node1' state: PASS address: '10.0.0.1' }
+      hosts { host: 'node2' state: PASS address: '10.0.0.2' }
+      master_port: 29500 hccl_base_port: 50000)");
+  const auto job =
+      FromText<JobSpec>("servers { host: 'node1' } servers { host: 'node2' }");
   EXPECT_THAT(
       JobEnvironment(&verdict, job, "node2"),
       ElementsAre("HCCL_WHITELIST_DISABLE=1", "MASTER_ADDR=10.0.0.1",
@@ -225,9 +214,10 @@ TEST(JobEnvironmentTest, TellsWhatTheVerdictKnows) {
 TEST(JobEnvironmentTest, InventsNothingAndLeavesThePortToALoginFile) {
   const std::string always = "HCCL_WHITELIST_DISABLE=1";
   EXPECT_THAT(JobEnvironment(nullptr, JobSpec(), "node2"), ElementsAre(always));
-  JobVerdict verdict;
-  AddHost("node1", PASS, &verdict)->set_sets_base_port(true);
-  AddHost("node2", PASS, &verdict)->set_address("10.0.0.2\nLD_PRELOAD=/tmp/x");
+  auto verdict = FromText<JobVerdict>(R"(
+      hosts { host: 'node1' state: PASS sets_base_port: true }
+      hosts { host: 'node2' state: PASS address: '10.0.0.2\nLD_PRELOAD=/tmp/x' }
+  )");
   EXPECT_THAT(JobEnvironment(&verdict, JobSpec(), "node2"),
               ElementsAre(always));
   verdict.set_hccl_base_port(50000);

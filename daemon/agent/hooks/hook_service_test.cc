@@ -23,6 +23,7 @@
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/wait/from_text.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/patience.h"
 #include "tests/support/wait/telling.h"
 
@@ -255,17 +256,15 @@ TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
   own.set_node_rank(1);
   own.set_master_port(29500);
   Answer(HOOK_SLURM_PROLOG);
-  ASSERT_EQ(judged_job_.servers_size(), 1);
-  EXPECT_EQ(judged_job_.servers(0).host(), "node1");
-  EXPECT_EQ(judged_job_.servers(0).world_size(), 0u);
+  ASSERT_THAT(judged_job_,
+              HasFields("servers { host: 'node1' world_size: 0 }"));
   EXPECT_FALSE(judged_job_.servers(0).has_node_rank());
   EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
   // Only the job's first server has the rendezvous port.
   job_.mutable_servers()->SwapElements(0, 1);
   Answer(HOOK_PLAIN);
-  ASSERT_EQ(judged_job_.servers_size(), 1);
-  EXPECT_EQ(judged_job_.servers(0).host(), "node1");
-  EXPECT_EQ(judged_job_.servers(0).master_port(), 0u);
+  ASSERT_THAT(judged_job_,
+              HasFields("servers { host: 'node1' master_port: 0 }"));
 }
 
 TEST_F(HookServiceTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {

@@ -72,9 +72,9 @@ class VerdictStoreTest : public testing::Test {
 TEST_F(VerdictStoreTest, FindsWhatItKept) {
   const JobVerdict verdict = Verdict("slurm:1.0", clock_.Now());
   ASSERT_TRUE(Keep(verdict).ok());
-  const auto found = store_.Find(verdict.job_digest(), absl::Minutes(10));
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->job_id(), "slurm:1.0");
+  const auto found =
+      store_.Find(verdict.job_digest(), absl::Minutes(10)).value();
+  EXPECT_EQ(found.job_id(), "slurm:1.0");
   EXPECT_TRUE(absl::IsNotFound(
       store_.Find(Sha256Hex("another"), absl::Minutes(10)).status()));
 }

@@ -11,39 +11,6 @@
 #include "daemon/agent/identity/enrolment_call.h"
 
 namespace clusterd {
-void HeldIdentity::Check() {
-  absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
-  std::string trouble(read.status().message());
-  bool is_news = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (read.ok()) pair_ = *std::move(read);
-    is_news = !trouble.empty() && trouble != reported_;
-    reported_ = trouble;
-  }
-  if (is_news) {
-    log_->Error("certificate files refused, the last good pair stays in use: ",
-                trouble);
-  }
-}
-
-std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
-  Check();
-  absl::MutexLock lock(&mutex_);
-  dialled_ = pair_.certificate;
-  return MakeChannelCredentialsFromPem(pair_, self_.cluster);
-}
-
-TlsPem HeldIdentity::pair() const {
-  absl::MutexLock lock(&mutex_);
-  return pair_;
-}
-
-bool HeldIdentity::IsNewerThanDialled() const {
-  absl::MutexLock lock(&mutex_);
-  return pair_.certificate != dialled_;
-}
-
 namespace {
 
 // Bounds the wait, since the system clock may be set.
@@ -115,6 +82,29 @@ absl::Status RenewLate(const TlsPem& pair, const std::string& controller,
 
 }  // namespace
 
+void HeldIdentity::Check() {
+  absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
+  std::string trouble(read.status().message());
+  bool is_news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (read.ok()) pair_ = *std::move(read);
+    is_news = !trouble.empty() && trouble != reported_;
+    reported_ = trouble;
+  }
+  if (is_news) {
+    log_->Error("certificate files refused, the last good pair stays in use: ",
+                trouble);
+  }
+}
+
+std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
+  Check();
+  absl::MutexLock lock(&mutex_);
+  dialled_ = pair_.certificate;
+  return MakeChannelCredentialsFromPem(pair_, self_.cluster);
+}
+
 absl::Time RenewalTime(const CertificateInfo& certificate, double draw) {
   const absl::Duration life = certificate.not_after - certificate.not_before;
   return certificate.not_before + life * (0.4 + 0.2 * draw);
@@ -167,11 +157,6 @@ LeafRenewal::LeafRenewal(Parts parts)
       folder_(FolderOf(parts_.files.certificate)),
       draw_(parts_.random()) {}
 
-void LeafRenewal::OnOfferedRoots(uint64_t bundle) {
-  absl::MutexLock lock(&mutex_);
-  offered_bundle_ = bundle;
-}
-
 bool LeafRenewal::WantsRoots(absl::Time now) {
   const uint64_t held = ReadRoots(parts_.files).value().bundle();
   absl::MutexLock lock(&mutex_);
@@ -181,14 +166,6 @@ bool LeafRenewal::WantsRoots(absl::Time now) {
   }
   next_for_roots_ = now + kRetry;
   return true;
-}
-
-void LeafRenewal::CheckAgain(absl::Duration after) {
-  absl::MutexLock lock(&mutex_);
-  parts_.scheduler->Cancel(timer_);
-  timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
-    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Check(); });
-  }));
 }
 
 void LeafRenewal::Check() {

@@ -57,9 +57,15 @@ class HeldIdentity {
   std::shared_ptr<grpc::ChannelCredentials> ForDial()
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  TlsPem pair() const ABSL_LOCKS_EXCLUDED(mutex_);
+  TlsPem pair() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return pair_;
+  }
   // True if the last connection was opened with another pair.
-  bool IsNewerThanDialled() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool IsNewerThanDialled() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return pair_.certificate != dialled_;
+  }
   const SpiffeId& self() const { return self_; }
 
  private:
@@ -120,13 +126,22 @@ class LeafRenewal {
   // renewal that became due without a controller does not wait any longer.
   void Start() { CheckAgain(absl::ZeroDuration()); }
   // Notes Welcome.roots_bundle. Call it before Start, which checks it.
-  void OnOfferedRoots(uint64_t bundle) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnOfferedRoots(uint64_t bundle) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    offered_bundle_ = bundle;
+  }
   // No check runs after it.
   void Stop() { gate_.Close(); }
 
  private:
   // Sets the only timer; the last call wins.
-  void CheckAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CheckAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    parts_.scheduler->Cancel(timer_);
+    timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
+      gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Check(); });
+    }));
+  }
   // Runs on a thread of the pool.
   void Check();
   // True if it should renew to get the bundle that the controller offers.

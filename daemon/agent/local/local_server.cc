@@ -200,22 +200,6 @@ LocalServer::~LocalServer() {
   RemoveStale(path_).IgnoreError();
 }
 
-grpc::Status LocalServer::GetStatus(grpc::ServerContext* context,
-                                    const GetStatusRequest*,
-                                    AgentStatus* response) {
-  LogCall("GetStatus", *context);
-  *response = answers_.status();
-  return grpc::Status::OK;
-}
-
-grpc::Status LocalServer::CheckSelf(grpc::ServerContext* context,
-                                    const CheckSelfRequest*,
-                                    CheckSelfResponse* response) {
-  LogCall("CheckSelf", *context);
-  *response = answers_.check_self();
-  return grpc::Status::OK;
-}
-
 grpc::Status LocalServer::RunHook(grpc::ServerContext* context,
                                   const HookRequest* request,
                                   HookAnswer* response) {

@@ -91,12 +91,18 @@ class LocalServer final : public LocalAgent::Service {
   ~LocalServer() override;
 
   // The socket's permission decides who may ask: root and its group.
-  grpc::Status GetStatus(grpc::ServerContext* context,
-                         const GetStatusRequest* request,
-                         AgentStatus* response) override;
-  grpc::Status CheckSelf(grpc::ServerContext* context,
-                         const CheckSelfRequest* request,
-                         CheckSelfResponse* response) override;
+  grpc::Status GetStatus(grpc::ServerContext* context, const GetStatusRequest*,
+                         AgentStatus* response) override {
+    LogCall("GetStatus", *context);
+    *response = answers_.status();
+    return grpc::Status::OK;
+  }
+  grpc::Status CheckSelf(grpc::ServerContext* context, const CheckSelfRequest*,
+                         CheckSelfResponse* response) override {
+    LogCall("CheckSelf", *context);
+    *response = answers_.check_self();
+    return grpc::Status::OK;
+  }
   grpc::Status RunHook(grpc::ServerContext* context, const HookRequest* request,
                        HookAnswer* response) override;
 

@@ -53,21 +53,6 @@ std::string HostMetrics(const HostNumbers& numbers) {
   return std::move(text).Take();
 }
 
-void MetricsFile::OnChanged(bool round) {
-  const CallbackGate::Pass pass(gate_);
-  if (!pass) return;
-  absl::MutexLock lock(&mutex_);
-  round_due_ = round_due_ || round;
-  BeginLocked();
-}
-
-void MetricsFile::Stop() {
-  gate_.Close();
-  absl::MutexLock lock(&mutex_);
-  parts_.scheduler->Cancel(timer_);
-  timer_ = 0;
-}
-
 void MetricsFile::BeginLocked() {
   if (writing_) {
     again_ = true;

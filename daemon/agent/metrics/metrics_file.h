@@ -62,9 +62,20 @@ class MetricsFile {
   ~MetricsFile() { Stop(); }
 
   // Writes soon; `round` also renews the last check. Does not block.
-  void OnChanged(bool round) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnChanged(bool round) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const CallbackGate::Pass pass(gate_);
+    if (!pass) return;
+    absl::MutexLock lock(&mutex_);
+    round_due_ = round_due_ || round;
+    BeginLocked();
+  }
   // Ends the writes, and waits for a running one.
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
+    gate_.Close();
+    absl::MutexLock lock(&mutex_);
+    parts_.scheduler->Cancel(timer_);
+    timer_ = 0;
+  }
 
  private:
   void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -46,9 +46,10 @@ absl::Status Answer(WorkerPool* pool, const absl::StatusOr<HistoryRecord>& what,
   absl::Status status;
   absl::Notification done;
   AnswerOnPool<HistoryRecord>(
-      pool, WorkerPool::Place::kInTurn, response, [&] { return what; },
-      [&](const absl::Status& answered) {
-        status = answered;
+      pool, WorkerPool::Place::kInTurn, [&] { return what; },
+      [&](absl::StatusOr<HistoryRecord> answer) {
+        status = answer.status();
+        if (answer.ok()) *response = *std::move(answer);
         done.Notify();
       });
   done.WaitForNotification();

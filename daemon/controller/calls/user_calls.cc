@@ -1,6 +1,5 @@
 #include "daemon/controller/calls/user_calls.h"
 
-#include "config/values/status_macros.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"
 
@@ -21,35 +20,42 @@ absl::Status CallSlots::Take(CallClass of, const std::string& who) {
                               Worded(limits.what));
 }
 
-absl::StatusOr<SpiffeId> UserCalls::Admit(
-    const Context& context, absl::string_view call,
-    const google::protobuf::Message& request) const {
+absl::StatusOr<SpiffeId> UserCalls::Admit(const UserCall& call) const {
   absl::StatusOr<SpiffeId> user =
-      parts_.gate->Admit(*context.auth_context(), IdentityKind::kUser);
+      parts_.gate->Admit(*call.context->auth_context(), IdentityKind::kUser);
   absl::Status may = user.status();
-  if (may.ok()) may = CheckCallRole(service_, call, request, *user);
-  if (may.ok() && also_ != nullptr) may = also_(call);
+  if (may.ok()) may = CheckCallRole(service_, call.name, call.request, *user);
+  if (may.ok() && also_ != nullptr) may = also_(call.name);
   if (may.ok()) return user;
-  parts_.log->Warning("refused ", call, " to ", context.peer(), ": ",
+  parts_.log->Warning("refused ", call.name, " to ", call.context->peer(), ": ",
                       may.message());
-  return Refused(context, call, may);
+  return Refused(call, may);
 }
 
-absl::Status UserCalls::Refused(const Context& context, absl::string_view call,
+absl::Status UserCalls::Refused(const UserCall& call,
                                 const absl::Status& why) const {
-  parts_.audit->Refuse(AuditCaller(context, call), why);
+  parts_.audit->Refuse(AuditCaller(*call.context, call.name), why);
   return why;
 }
 
-absl::StatusOr<UserCalls::Begun> UserCalls::Begin(
-    Context* context, absl::string_view call,
-    const google::protobuf::Message& request, CallClass of) const {
-  ASSIGN_OR_RETURN(SpiffeId user, Admit(*context, call, request));
-  const absl::Status taken = slots_.Take(of, user.name);
-  if (!taken.ok()) return Refused(*context, call, taken);
-  auto* const answer =
-      new UnaryAnswer(context, parts_.scheduler, &slots_, of, user.name);
-  return Begun{std::move(user), answer};
+absl::Status UserCalls::TakeSlot(const UserCall& call,
+                                 const SpiffeId& user) const {
+  const absl::Status taken = slots_.Take(call.of, user.name);
+  return taken.ok() ? taken : Refused(call, taken);
+}
+
+void UserCalls::WatchUser(
+    const UserCall& call, const std::shared_ptr<void>& stream,
+    std::function<void(const absl::Status& why)> end) const {
+  parts_.gate->Watch(*call.context->auth_context(), IdentityKind::kUser, stream,
+                     [weak = std::weak_ptr<void>(stream), audit = parts_.audit,
+                      caller = AuditCaller(*call.context, call.name),
+                      end = std::move(end)](const absl::Status& why) {
+                       const std::shared_ptr<void> open = weak.lock();
+                       if (open == nullptr) return;
+                       end(why);
+                       audit->Refuse(caller, why);
+                     });
 }
 
 }  // namespace clusterd

@@ -4,13 +4,14 @@
 #include <optional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
+#include "config/change/host_state.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
@@ -20,6 +21,73 @@ namespace {
 constexpr int kMaxAtWork = 8;
 // How long the run waits for a host whose stream ended.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
+
+// The report of a run that begins: every host waits.
+ApplyReport NewReport(ApplyReport report,
+                      const std::vector<ApplyOrder::Host>& hosts,
+                      absl::Time now) {
+  report.set_schema_version(1);
+  report.set_started_at_ms(absl::ToUnixMillis(now));
+  report.set_outcome(ApplyReport::RUNNING);
+  for (const ApplyOrder::Host& host : hosts) {
+    ApplyResult* const result = report.add_hosts();
+    result->set_apply_id(report.apply_id());
+    result->set_host(host.name);
+    result->set_outcome(ApplyResult::NOT_STARTED);
+    result->set_state(HOST_WAITING);
+    result->set_was_lost(host.was_lost);
+  }
+  return report;
+}
+
+ApplyResult LostResult(FindingValue why) {
+  ApplyResult result;
+  result.set_outcome(ApplyResult::LOST);
+  *result.mutable_error_words() = std::move(why);
+  return result;
+}
+
+// The fields that the answers to Cancel and Abort have in common.
+template <typename Response>
+Response ResponseOf(const ApplyReport& head) {
+  Response response;
+  response.set_schema_version(1);
+  response.set_run_id(head.run_id());
+  response.set_rollback(head.rollback());
+  response.set_actor(head.actor());
+  return response;
+}
+
+// Checks a host's answer. One about another apply, or one that does not fit the
+// task, leaves the host's state unknown, which is LOST.
+ApplyResult ResultOfAnswer(const ApplyReport& head,
+                           absl::StatusOr<TaskResult> answer) {
+  if (!answer.ok()) {
+    const absl::Status& error = answer.status();
+    ApplyResult result = LostResult(MessageWords(error));
+    // With these two errors, nothing was sent to the host.
+    if (absl::IsFailedPrecondition(error) || absl::IsResourceExhausted(error)) {
+      result.set_outcome(ApplyResult::NOT_STARTED);
+    } else if (absl::IsUnimplemented(error)) {
+      result.set_outcome(ApplyResult::REFUSED);
+    }
+    return result;
+  }
+  if (answer->has_error()) {
+    ApplyResult result = LostResult(MessageWords(answer->error()));
+    result.set_outcome(ApplyResult::REFUSED);
+    return result;
+  }
+  if (!answer->has_apply()) return LostResult(Worded("hub-other-question"));
+  ApplyResult result = std::move(*answer->mutable_apply());
+  if (result.apply_id() != head.apply_id()) {
+    return LostResult(Worded("hub-other-apply", result.apply_id()));
+  }
+  result.set_of_rollback(head.rollback());
+  if (EventOf(head.rollback(), result).has_value()) return result;
+  return LostResult(
+      Worded("hub-answer-not-expected", OutcomeWords(result.outcome())));
+}
 
 }  // namespace
 
@@ -33,19 +101,8 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
       parts_(parts),
       callbacks_(std::move(callbacks)),
       started_at_(parts.scheduler->Now()),
-      report_(std::move(order.report)),
-      states_(hosts_.size()) {
-  report_.set_schema_version(1);
-  report_.set_started_at_ms(absl::ToUnixMillis(started_at_));
-  report_.set_outcome(ApplyReport::RUNNING);
-  for (size_t i = 0; i < hosts_.size(); ++i) {
-    index_of_[hosts_[i].name] = i;
-    ApplyResult* const result = report_.add_hosts();
-    result->set_apply_id(head_.apply_id());
-    result->set_host(hosts_[i].name);
-    result->set_outcome(ApplyResult::NOT_STARTED);
-  }
-}
+      record_(NewReport(head_, hosts_, started_at_), plan_ != nullptr),
+      asked_(hosts_.size()) {}
 
 absl::Status ApplyRun::Start() {
   const CallbackGate::Pass pass(gate_);
@@ -57,16 +114,14 @@ absl::Status ApplyRun::Start() {
   absl::Status begun = BeginWave();
   if (!begun.ok()) {
     absl::MutexLock lock(&mutex_);
-    over_ = true;
+    CloseLocked(ApplyReport::STOPPED);
   }
   return begun;
 }
 
 Task ApplyRun::MakeTask(size_t index) const {
   const auto fill_in = [this](auto* change) {
-    if (parts_.audit != nullptr) {
-      FillInAsker(caller_, parts_.audit->head_to_tell(), change);
-    }
+    FillInAsker(caller_, parts_.audit->head_to_tell(), change);
     change->set_apply_id(head_.apply_id());
     change->set_actor(head_.actor());
     change->set_force(head_.force());
@@ -96,10 +151,16 @@ absl::Duration ApplyRun::SilenceAfter(size_t index, size_t steps_seen) const {
 void ApplyRun::TakeWaveLocked(size_t wave) {
   wave_ = wave;
   for (size_t i = waves_.begin(wave); i < waves_.begin(wave + 1); ++i) {
-    at_work_.insert(i);
-    *report_.mutable_hosts(static_cast<int>(i)) =
-        LostResult(head_, hosts_[i].name, Worded(kNoAnswerYet));
+    record_.Move(i, HostEvent::kAsked);
   }
+}
+
+std::vector<size_t> ApplyRun::AtWorkLocked() const {
+  std::vector<size_t> at_work;
+  for (size_t i = waves_.begin(wave_); i < waves_.begin(wave_ + 1); ++i) {
+    if (record_.state(i) == HOST_RUNNING) at_work.push_back(i);
+  }
+  return at_work;
 }
 
 ApplyEvent ApplyRun::WaveEvent(size_t wave) const {
@@ -116,7 +177,7 @@ absl::Status ApplyRun::BeginWave() {
   size_t wave = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_) return absl::OkStatus();
+    if (!record_.is_running()) return absl::OkStatus();
     wave = wave_;
   }
   // Save before asking the first host. If the controller dies in between, the
@@ -131,8 +192,8 @@ absl::Status ApplyRun::BeginWave() {
     task.deadline = SilenceAfter(i, 0);
     {
       absl::MutexLock lock(&mutex_);
-      if (over_) break;
-      states_[i].asked_at = parts_.scheduler->Now();
+      if (!record_.is_running()) break;
+      asked_[i].at = parts_.scheduler->Now();
     }
     task.progress = [run = shared_from_this(), i](StepOutcome step) {
       run->OnStep(i, std::move(step));
@@ -145,8 +206,8 @@ absl::Status ApplyRun::BeginWave() {
     bool wanted;
     {
       absl::MutexLock lock(&mutex_);
-      states_[i].task = id;
-      wanted = at_work_.count(i) > 0;
+      asked_[i].task = id;
+      wanted = record_.state(i) == HOST_RUNNING;
     }
     // The run was aborted meanwhile and must not get later reports.
     if (!wanted) parts_.hosts->Cancel(id);
@@ -163,12 +224,12 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   absl::Duration wait;
   {
     absl::MutexLock lock(&mutex_);
-    HostState& state = states_[index];
-    if (over_ || ++state.steps_seen > most) return;
-    task = state.task;
-    wait = std::min(
-        SilenceAfter(index, state.steps_seen),
-        state.asked_at + hosts_[index].deadline - parts_.scheduler->Now());
+    Asked& asked = asked_[index];
+    if (!record_.is_running() || ++asked.steps_seen > most) return;
+    task = asked.task;
+    wait =
+        std::min(SilenceAfter(index, asked.steps_seen),
+                 asked.at + hosts_[index].deadline - parts_.scheduler->Now());
   }
   if (wait > absl::ZeroDuration()) parts_.hosts->Extend(task, wait);
   ApplyEvent event;
@@ -188,20 +249,19 @@ void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
   // Wait only after a broken stream: clusterd continues the task and reports
   // its end when it attaches again.
   if (!absl::IsUnavailable(answer.status())) {
-    return Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
-                                        std::move(answer)));
+    return Settle(index, ResultOfAnswer(head_, std::move(answer)));
   }
   {
     absl::MutexLock lock(&mutex_);
-    states_[index].lost_because = MessageWords(answer.status());
+    asked_[index].lost_because = MessageWords(answer.status());
   }
   WaitForReattach(index, kReattachWait);
 }
 
 void ApplyRun::WaitForReattach(size_t index, absl::Duration wait) {
   absl::MutexLock lock(&mutex_);
-  if (over_ || at_work_.count(index) == 0) return;
-  states_[index].timer =
+  if (record_.state(index) != HOST_RUNNING) return;
+  asked_[index].timer =
       parts_.scheduler->RunAfter(wait, [weak = weak_from_this(), index] {
         if (const auto run = weak.lock()) run->OnWaitOver(index);
       });
@@ -214,106 +274,85 @@ void ApplyRun::OnWaitOver(size_t index) {
   FindingValue why;
   {
     absl::MutexLock lock(&mutex_);
-    left = states_[index].asked_at + hosts_[index].deadline -
-           parts_.scheduler->Now();
-    why = states_[index].lost_because.value_or(FindingValue());
+    left = asked_[index].at + hosts_[index].deadline - parts_.scheduler->Now();
+    why = asked_[index].lost_because.value_or(FindingValue());
   }
   // An attached host may still be busy, but only until its deadline.
   const bool back = parts_.hosts->IsAttached(hosts_[index].name);
   if (back && left > absl::ZeroDuration()) return WaitForReattach(index, left);
-  Settle(index, LostResult(head_, hosts_[index].name,
-                           Worded(back ? "hub-attached-silent"
-                                       : "hub-not-attached-since",
-                                  why)));
+  Settle(index,
+         LostResult(Worded(
+             back ? "hub-attached-silent" : "hub-not-attached-since", why)));
 }
 
-bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
-  const auto found = index_of_.find(host);
-  if (found == index_of_.end() || result.apply_id() != head_.apply_id() ||
-      !SettlesHost(head_.rollback(), result)) {
-    return false;
-  }
-  const size_t index = found->second;
-  ApplyResult reported = AsReported(head_, hosts_[index], plan_.get(), result);
-  bool awaited;
+bool ApplyRun::TakePast(size_t index, const ApplyResult& result) {
   {
     absl::MutexLock lock(&mutex_);
-    if (over_) return false;
-    awaited = at_work_.count(index) > 0;
-    // This result is older than the task, whose answer is still to come.
-    if (awaited && !states_[index].lost_because.has_value()) return false;
-    ApplyResult* const known = report_.mutable_hosts(static_cast<int>(index));
-    // Correct the report while the run lasts: the host was LOST, or it has
-    // reverted before the run could be confirmed.
-    if (!awaited) {
-      const bool reverted =
-          reported.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
-      if (known->outcome() != ApplyResult::LOST && !reverted) return false;
-      NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &reported,
-                  &report_);
-      *known = reported;
-      if (reverted) {
-        --done_;
-        ++failed_;
-      } else if (IsGoodOutcome(head_.rollback(), reported.outcome())) {
-        --failed_;
-        ++done_;
-      }
+    if (!record_.is_running()) return false;
+    if (record_.state(index) != HOST_RUNNING) {
+      // Corrects the report while the run lasts: the host was LOST, or it has
+      // reverted before the run could be confirmed.
+      if (!record_.Take(index, result)) return false;
+      record_.NoteDeadline(index, asked_[index].at, parts_.scheduler->Now());
       return true;
     }
+    // This result is older than the task, whose answer is still to come.
+    if (!asked_[index].lost_because.has_value()) return false;
   }
-  Settle(index, std::move(reported));
+  Settle(index, result);
   return true;
 }
 
-void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
+bool ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
+  std::optional<size_t> index;
+  {
+    absl::MutexLock lock(&mutex_);
+    index = record_.IndexOf(host);
+  }
+  if (!index.has_value()) return false;
+  bool is_news = false;
   bool stands = false;
   for (const ApplyResult& result : past.results()) {
-    OnPastApply(host, result);
-    stands |= result.apply_id() == head_.apply_id() &&
-              !SettlesHost(head_.rollback(), result);
-  }
-  const auto found = index_of_.find(host);
-  if (found == index_of_.end() || !past.knows_all() ||
-      past.at_work() == head_.apply_id()) {
-    return;
+    if (result.apply_id() != head_.apply_id()) continue;
+    const bool settles = EventOf(head_.rollback(), result).has_value();
+    is_news |= settles && TakePast(*index, result);
+    stands |= !settles;
   }
   // The task ended with the stream, or with the host's clusterd.
-  const bool has_journal =
-      absl::c_linear_search(past.journals(), head_.apply_id());
-  if (has_journal && !(head_.rollback() && stands)) return;
+  const bool has_journal = HasJournal(head_.apply_id(), past);
+  if (!HasEnded(head_.apply_id(), past) ||
+      (has_journal && !(head_.rollback() && stands))) {
+    return is_news;
+  }
   std::optional<FindingValue> why;
   {
     absl::MutexLock lock(&mutex_);
-    why = states_[found->second].lost_because;
+    why = asked_[*index].lost_because;
   }
   // The task's own answer is still to come.
-  if (!why.has_value()) return;
+  if (!why.has_value()) return is_news;
   ApplyResult result = LostResult(
-      head_, host,
       Worded(has_journal ? "hub-not-rolled-back" : "hub-no-journal", *why));
-  if (head_.rollback() && !has_journal) {
-    result.set_no_journal(true);
-    result = AsReported(head_, hosts_[found->second], plan_.get(),
-                        std::move(result));
-  }
-  Settle(found->second, std::move(result));
+  result.set_no_journal(head_.rollback() && !has_journal);
+  Settle(*index, std::move(result));
+  return true;
 }
 
 void ApplyRun::Settle(size_t index, ApplyResult result) {
   const CallbackGate::Pass pass(gate_);
   if (!pass) return;
-  const bool good = IsGoodOutcome(head_.rollback(), result.outcome());
+  bool good;
   bool all;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_ || at_work_.erase(index) == 0) return;
-    parts_.scheduler->Cancel(states_[index].timer);
-    NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &result,
-                &report_);
-    *report_.mutable_hosts(static_cast<int>(index)) = result;
-    ++(good ? done_ : failed_);
-    all = at_work_.empty();
+    if (record_.state(index) != HOST_RUNNING) return;
+    parts_.scheduler->Cancel(asked_[index].timer);
+    const uint32_t failed = record_.failed();
+    record_.End(index, std::move(result));
+    record_.NoteDeadline(index, asked_[index].at, parts_.scheduler->Now());
+    result = record_.host(index);
+    good = record_.failed() == failed;
+    all = AtWorkLocked().empty();
   }
   if (!good) {
     parts_.log->Warning(head_.rollback() ? "rollback " : "apply ", run_id(),
@@ -343,21 +382,21 @@ void ApplyRun::EndWave() {
   std::optional<ApplyReport::Outcome> end;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_) return;
+    if (!record_.is_running()) return;
     ended = WaveEvent(wave_);
-    *ended.mutable_wave()->mutable_result_words() =
-        HostCounts(report_, waves_.begin(wave_), waves_.begin(wave_ + 1));
+    *ended.mutable_wave()->mutable_result_words() = HostCounts(
+        record_.report(), waves_.begin(wave_), waves_.begin(wave_ + 1));
     next = wave_ + 1;
     // Read the result only now: a lost host may have reported meanwhile.
-    const bool failed = failed_ > 0;
-    const int64_t deadline_ms = report_.confirmation().deadline_ms();
+    const bool failed = record_.failed() > 0;
+    const int64_t deadline_ms = record_.report().confirmation().deadline_ms();
     if (next == waves_.count() || (failed && !head_.rollback())) {
       end = failed ? ApplyReport::STOPPED : ApplyReport::SUCCEEDED;
-    } else if (report_.has_cancelled()) {
+    } else if (record_.report().has_cancelled()) {
       end = ApplyReport::CANCELLED;
     } else if (deadline_ms > 0 &&
                absl::ToUnixMillis(parts_.scheduler->Now()) >= deadline_ms) {
-      AddNote(Worded("hub-wave-too-late", next + 1), &report_);
+      AddNote(Worded("hub-wave-too-late", next + 1), record_.mutable_report());
       end = ApplyReport::STOPPED;
     } else {
       // Hold the lock, so that a cancel reports the right last wave.
@@ -370,24 +409,18 @@ void ApplyRun::EndWave() {
   if (begun.ok()) return;
   {
     absl::MutexLock lock(&mutex_);
-    // No host of this wave was asked, so none is LOST.
-    for (const size_t index : at_work_) {
-      ApplyResult* const host = report_.mutable_hosts(static_cast<int>(index));
-      host->set_outcome(ApplyResult::NOT_STARTED);
-      host->clear_error_words();
-    }
-    at_work_.clear();
+    record_.MoveAll(HostEvent::kNotAsked);
     AddNote(Worded("hub-wave-not-kept", next + 1, MessageWords(begun)),
-            &report_);
+            record_.mutable_report());
   }
   Finish(ApplyReport::STOPPED);
 }
 
 ApplyReport ApplyRun::CloseLocked(ApplyReport::Outcome outcome) {
-  over_ = true;
-  report_.set_elapsed_ms(ToMs<uint64_t>(parts_.scheduler->Now() - started_at_));
-  CloseReport(outcome, wave_, waves_, parts_.scheduler->Now(), &report_);
-  return report_;
+  const absl::Time now = parts_.scheduler->Now();
+  record_.mutable_report()->set_elapsed_ms(ToMs<uint64_t>(now - started_at_));
+  record_.Close(outcome, wave_, waves_, now);
+  return record_.report();
 }
 
 absl::Status ApplyRun::SaveRunning() const {
@@ -395,8 +428,8 @@ absl::Status ApplyRun::SaveRunning() const {
   ApplyReport to_save;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_) return absl::OkStatus();
-    to_save = report_;
+    if (!record_.is_running()) return absl::OkStatus();
+    to_save = record_.report();
   }
   return callbacks_.save(to_save);
 }
@@ -415,7 +448,7 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
   ApplyReport report;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_) return;
+    if (!record_.is_running()) return;
     report = CloseLocked(outcome);
   }
   const absl::Status saved = SaveEnd(report);
@@ -430,28 +463,29 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
 absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   const CallbackGate::Pass pass(gate_);
   if (!pass) return UnavailableWords("msg-hub-stopping");
-  CancelResponse response;
+  auto response = ResponseOf<CancelResponse>(head_);
   bool is_news = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_) return absl::FailedPreconditionError("it is over");
-    is_news = !report_.has_cancelled();
+    if (!record_.is_running())
+      return absl::FailedPreconditionError("it is over");
+    ApplyReport* const report = record_.mutable_report();
+    is_news = !report->has_cancelled();
     if (is_news) {
-      ApplyReport::Cancellation* const mark = report_.mutable_cancelled();
+      ApplyReport::Cancellation* const mark = report->mutable_cancelled();
       mark->set_actor(actor);
       mark->set_at_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
       mark->set_wave(static_cast<uint32_t>(wave_ + 1));
-      NoteCancellation(wave_, waves_, &report_);
+      AddNote(Worded(wave_ + 1 == waves_.count() ? "hub-cancelled-in-last-wave"
+                                                 : "hub-cancelled-in-wave",
+                     ActorName(actor), wave_ + 1, waves_.count()),
+              report);
     }
-    *response.mutable_cancelled() = report_.cancelled();
-    response.set_at_work(static_cast<uint32_t>(at_work_.size()));
+    *response.mutable_cancelled() = report->cancelled();
+    response.set_at_work(static_cast<uint32_t>(AtWorkLocked().size()));
     response.set_not_started(
         static_cast<uint32_t>(hosts_.size() - waves_.begin(wave_ + 1)));
   }
-  response.set_schema_version(1);
-  response.set_run_id(run_id());
-  response.set_rollback(head_.rollback());
-  response.set_actor(head_.actor());
   response.set_waves(static_cast<uint32_t>(waves_.count()));
   if (!is_news) return response;
   const absl::Status saved = SaveRunning();
@@ -469,15 +503,16 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
   const CallbackGate::Pass pass(gate_);
   const absl::StatusOr<CancelResponse> cancelled = Cancel(actor);
   RETURN_IF_ERROR(cancelled.status());
-  AbortApplyResponse response;
+  auto response = ResponseOf<AbortApplyResponse>(head_);
   std::vector<size_t> given_up;
   std::vector<AttachedHosts::TaskId> tasks;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_) return absl::FailedPreconditionError("it is over");
-    for (const size_t index : at_work_) {
-      given_up.push_back(index);
-      tasks.push_back(states_[index].task);
+    if (!record_.is_running())
+      return absl::FailedPreconditionError("it is over");
+    given_up = AtWorkLocked();
+    for (const size_t index : given_up) {
+      tasks.push_back(asked_[index].task);
       response.add_given_up(hosts_[index].name);
     }
     FindingValue aborted = Worded("hub-aborted-in-wave", ActorName(actor),
@@ -487,19 +522,14 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
           "hub-aborted-given-up", aborted,
           NameList({response.given_up().begin(), response.given_up().end()}));
     }
-    AddNote(std::move(aborted), &report_);
+    AddNote(std::move(aborted), record_.mutable_report());
   }
-  response.set_schema_version(1);
-  response.set_run_id(run_id());
-  response.set_rollback(head_.rollback());
-  response.set_actor(head_.actor());
   response.set_aborted_by(actor);
   response.set_not_started(cancelled->not_started());
   // The task is cancelled; a later report goes to the history.
   for (const AttachedHosts::TaskId task : tasks) parts_.hosts->Cancel(task);
   for (const size_t index : given_up) {
-    Settle(index, LostResult(head_, hosts_[index].name,
-                             Worded("hub-given-up-by", ActorName(actor))));
+    Settle(index, LostResult(Worded("hub-given-up-by", ActorName(actor))));
   }
   return response;
 }
@@ -509,7 +539,7 @@ bool ApplyRun::Stop() {
   bool was_over;
   {
     absl::MutexLock lock(&mutex_);
-    was_over = over_;
+    was_over = !record_.is_running();
     if (!was_over) report = CloseLocked(ApplyReport::INTERRUPTED);
   }
   // A save that is under way must end before the one below.
@@ -527,25 +557,16 @@ ApplyProgress ApplyRun::progress() const {
   progress.set_waves(static_cast<uint32_t>(waves_.count()));
   absl::MutexLock lock(&mutex_);
   progress.set_wave(static_cast<uint32_t>(wave_ + 1));
-  progress.set_done(done_);
-  progress.set_failed(failed_);
-  progress.set_pending(static_cast<uint32_t>(hosts_.size()) - done_ - failed_);
-  for (const size_t index : at_work_) {
+  progress.set_done(record_.done());
+  progress.set_failed(record_.failed());
+  progress.set_pending(static_cast<uint32_t>(hosts_.size()) - record_.done() -
+                       record_.failed());
+  if (!record_.is_running()) return progress;
+  for (const size_t index : AtWorkLocked()) {
     if (progress.at_work_size() == kMaxAtWork) break;
     progress.add_at_work(hosts_[index].name);
   }
   return progress;
-}
-
-ApplyReport ApplyRun::report() const {
-  absl::MutexLock lock(&mutex_);
-  ApplyReport report = report_;
-  for (const size_t index : at_work_) {
-    if (over_) break;
-    report.mutable_hosts(static_cast<int>(index))
-        ->set_outcome(ApplyResult::RUNNING);
-  }
-  return report;
 }
 
 }  // namespace clusterd

@@ -25,17 +25,14 @@
 //                                they continue and report later
 //   the controller stops         the run is INTERRUPTED, with what is known
 //
-// A report saved before a wave begins has every host of the wave as LOST, so
-// that it is true whenever the controller dies; report() says RUNNING.
+// The record (config/change) has what has become of each host. It is saved
+// before a wave begins, with the hosts of the wave as RUNNING.
 #ifndef DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
 #define DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,9 +41,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/change/change_record.h"
 #include "config/plan/waves.h"
 #include "daemon/controller/calls/controller_parts.h"
-#include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/process/callback_gate.h"
@@ -84,12 +81,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // Saves the run, which blocks, and begins the first wave. An error: the save
   // failed, no host was asked and no other callback was called.
   absl::Status Start() ABSL_LOCKS_EXCLUDED(mutex_);
-  // A host reports an earlier apply. True if that was new to this run.
-  bool OnPastApply(const std::string& host, const ApplyResult& result)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for all applies that it reports. If the host does not know the
-  // run's apply, the run stops waiting for it.
-  void OnPastApplies(const std::string& host, const PastApplies& past)
+  // A host reports earlier applies. If it does not know the run's apply, the
+  // run stops waiting for it. A run that is over ignores it. True if it is
+  // news.
+  bool OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Begins no further wave; blocks while it saves that, and holds even if the
   // save fails. If the run was cancelled before, the answer names the user.
@@ -105,12 +100,15 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
 
   const std::string& run_id() const { return head_.run_id(); }
   ApplyProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The current report, with busy hosts as RUNNING; the final one at the end.
-  ApplyReport report() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The current report; the final one at the end.
+  ApplyReport report() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return record_.report();
+  }
 
  private:
-  struct HostState {
-    absl::Time asked_at;
+  struct Asked {
+    absl::Time at;
     AttachedHosts::TaskId task = 0;  // 0: not assigned yet.
     size_t steps_seen = 0;
     // The reason why its stream ended.
@@ -127,8 +125,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Starts the hosts of that wave, which are LOST in the saved report.
   void TakeWaveLocked(size_t wave) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Indices of the running hosts.
+  std::vector<size_t> AtWorkLocked() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Saves the report and asks the hosts of the wave that was taken. An error:
   // the save failed, and no host was asked.
   absl::Status BeginWave() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -139,6 +139,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   void WaitForReattach(size_t index, absl::Duration wait)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void OnWaitOver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool TakePast(size_t index, const ApplyResult& result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends a running host.
   void Settle(size_t index, ApplyResult result) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndWave() ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(ApplyReport::Outcome outcome) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -156,7 +159,6 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const ControllerParts parts_;
   const Callbacks callbacks_;
   const absl::Time started_at_;
-  std::map<std::string, size_t> index_of_;  // Constant once constructed.
   // Users of the parts hold a pass, so that Stop waits for them.
   const CallbackGate gate_;
 
@@ -164,13 +166,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // report never replaces a newer one.
   mutable absl::Mutex saving_;
   mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(saving_);
-  ApplyReport report_ ABSL_GUARDED_BY(mutex_);  // Hosts as hosts_.
-  std::vector<HostState> states_ ABSL_GUARDED_BY(mutex_);
+  ChangeRecord record_ ABSL_GUARDED_BY(mutex_);  // Hosts as hosts_.
+  std::vector<Asked> asked_ ABSL_GUARDED_BY(mutex_);
   size_t wave_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<size_t> at_work_ ABSL_GUARDED_BY(mutex_);  // Indices of hosts_.
-  uint32_t done_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace clusterd

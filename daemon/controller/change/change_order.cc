@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "config/change/change_record.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -30,17 +32,6 @@ std::string NamespaceOf(const ClusterPlan& plan) {
     }
   }
   return "";
-}
-
-// True if a rollback must ask this host: it was asked before and may still have
-// changes.
-bool MayHoldChanges(const ApplyResult& result) {
-  // A second attempt may remove residues: a tool hung, or an engine stopped.
-  constexpr ApplyResult::Outcome kHolding[] = {
-      ApplyResult::OUTCOME_UNSPECIFIED, ApplyResult::APPLIED, ApplyResult::LOST,
-      ApplyResult::UNDONE_WITH_RESIDUES,
-      ApplyResult::ROLLED_BACK_WITH_RESIDUES};
-  return absl::c_linear_search(kHolding, result.outcome());
 }
 
 // Checks even the controller's own plans: the spec may have changed since, and
@@ -85,26 +76,25 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   return PreconditionWords("msg-change-nothing-to-do");
 }
 
-// Refuse early: if a wave cannot succeed, no host should change.
-absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
+// Refuse early: if a wave cannot succeed, no host should change. A host without
+// automatic rollback would keep values that the others revert.
+absl::Status CheckHosts(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> absent;
-  for (const ApplyOrder::Host& host : order.hosts) {
-    if (!hosts->IsAttached(host.name)) absent.push_back(host.name);
-  }
-  if (absent.empty()) return absl::OkStatus();
-  return PreconditionWords("msg-change-hosts-away", NameList(absent));
-}
-
-// A host without automatic rollback would keep values that the others revert.
-absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> unable;
   for (const ApplyOrder::Host& host : order.hosts) {
     const std::optional<Hello> hello = hosts->HelloOf(host.name);
-    if (hello && !absl::c_linear_search(hello->tasks(), "confirm")) {
+    if (!hosts->IsAttached(host.name)) {
+      absent.push_back(host.name);
+    } else if (hello && !absl::c_linear_search(hello->tasks(), "confirm")) {
       unable.push_back(host.name);
     }
   }
-  if (unable.empty()) return absl::OkStatus();
+  if (!absent.empty()) {
+    return PreconditionWords("msg-change-hosts-away", NameList(absent));
+  }
+  if (unable.empty() || !order.report.has_confirmation()) {
+    return absl::OkStatus();
+  }
   return PreconditionWords("msg-change-cannot-revert", NameList(unable));
 }
 
@@ -119,14 +109,15 @@ bool HasFirewallSteps(const ClusterPlan& plan) {
 }  // namespace
 
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
-                                            absl::Duration wished,
-                                            bool automatic, bool stays,
+                                            const ApplyPlanRequest& options,
                                             size_t waves) {
   Confirmation confirm;
-  if (stays && (automatic || wished != absl::ZeroDuration())) {
+  absl::Duration wished = absl::Milliseconds(options.confirm_within_ms());
+  if (options.no_confirm() &&
+      (options.auto_confirm() || wished != absl::ZeroDuration())) {
     return InvalidWords("msg-change-kept-and-confirmed");
   }
-  if (stays) return confirm;
+  if (options.no_confirm()) return confirm;
   if (wished == absl::ZeroDuration()) {
     if (!HasFirewallSteps(plan)) return confirm;
     wished = std::clamp(kDefaultConfirmPerWave * waves, kDefaultConfirmWithin,
@@ -139,9 +130,8 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                         absl::FormatDuration(kLongestConfirmWithin));
   }
   confirm.set_state(Confirmation::PENDING);
-  confirm.set_within_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(wished)));
-  confirm.set_automatic(automatic);
+  confirm.set_within_ms(ToMs(wished));
+  confirm.set_automatic(options.auto_confirm());
   return confirm;
 }
 
@@ -177,7 +167,7 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
                                         const Confirmation& confirm) {
   RETURN_IF_ERROR(CheckPlan(parts, *plan));
   ApplyOrder order;
-  order.network_namespace = NamespaceOf(*plan);
+  order.report.set_network_namespace(NamespaceOf(*plan));
   order.report.set_plan_id(plan->plan_id());
   order.report.set_plan_digest(plan->digest());
   int blocked = 0;
@@ -198,10 +188,8 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
             &order.report);
   }
   order.plan = std::move(plan);
-  RETURN_IF_ERROR(CheckAttached(parts.hosts, order));
-  if (confirm.within_ms() == 0) return order;
-  RETURN_IF_ERROR(CheckTakesBack(parts.hosts, order));
-  *order.report.mutable_confirmation() = confirm;
+  if (confirm.within_ms() > 0) *order.report.mutable_confirmation() = confirm;
+  RETURN_IF_ERROR(CheckHosts(parts.hosts, order));
   return order;
 }
 
@@ -211,7 +199,7 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                    parts.history->FindApply(apply_id));
   const ApplyReport& apply = record.apply();
   ApplyOrder order;
-  order.network_namespace = record.entry().network_namespace();
+  order.report.set_network_namespace(apply.network_namespace());
   order.report.set_rollback(true);
   order.report.set_apply_id(apply.apply_id());
   order.report.set_plan_id(apply.plan_id());
@@ -229,13 +217,15 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
   }
   const uint32_t command_ms = parts.spec->spec()->deadlines().command_ms();
   for (const ApplyResult& host : apply.hosts()) {
-    if (!MayHoldChanges(host)) continue;
+    // A second attempt may remove residues: a tool hung, or an engine stopped.
+    if (!MayHold(host.outcome())) continue;
     const HostPlan* const known = planned[host.host()];
     const int steps =
         known == nullptr ? host.steps_size() : known->steps_size();
     order.hosts.push_back({host.host(), known,
                            HostChangeDeadline(steps, command_ms),
-                           host.outcome() == ApplyResult::LOST});
+                           host.outcome() == ApplyResult::LOST ||
+                               host.outcome() == ApplyResult::RUNNING});
   }
   if (!order.hosts.empty()) return order;
   return PreconditionWords("msg-change-nothing-to-roll-back", apply.apply_id());

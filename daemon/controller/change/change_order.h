@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,6 +19,7 @@
 #include "daemon/controller/calls/controller_parts.h"
 #include "daemon/controller/history/history_store.h"
 #include "proto/audit.pb.h"
+#include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -38,14 +38,8 @@ struct ApplyOrder {
   std::vector<Host> hosts;
   // Null for a rollback whose plan the history has dropped.
   std::shared_ptr<const ClusterPlan> plan;
-  // The namespace of its kernel parameters, as NetworkNamespaceText.
-  std::string network_namespace;
   AuditEntry caller;  // For the hosts' audit files.
 };
-
-inline void AddNote(FindingValue note, ApplyReport* report) {
-  *report->mutable_notes_words()->add_values() = std::move(note);
-}
 
 // The deadline for a host to apply or roll back this many steps. Each step
 // saves, changes, reads back and may be undone: four commands of at most
@@ -60,13 +54,11 @@ inline constexpr absl::Duration kDefaultConfirmPerWave = absl::Seconds(30);
 inline constexpr absl::Duration kShortestConfirmWithin = absl::Minutes(1);
 inline constexpr absl::Duration kLongestConfirmWithin = absl::Hours(24);
 
-// The automatic rollback of a plan's change, without a state; within_ms 0:
-// none. `wished` as in ApplyPlanRequest, zero: not set; at most a day. `waves`:
-// the run's number of waves. InvalidArgument beyond these bounds, or if both a
+// The automatic rollback of a plan's change; within_ms 0: none. `waves`: the
+// run's number of waves. InvalidArgument beyond these bounds, or if both a
 // rollback and none are requested.
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
-                                            absl::Duration wished,
-                                            bool automatic, bool stays,
+                                            const ApplyPlanRequest& options,
                                             size_t waves);
 
 // Reads the kept plan with exactly this id and digest.

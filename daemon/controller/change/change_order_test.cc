@@ -119,22 +119,33 @@ ClusterPlan PlanOf(const PlanStep& step) {
   return plan;
 }
 
+absl::StatusOr<Confirmation> Confirming(const ClusterPlan& plan,
+                                        absl::Duration wished, bool automatic,
+                                        bool stays, size_t waves) {
+  ApplyPlanRequest options;
+  options.set_confirm_within_ms(
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(wished)));
+  options.set_auto_confirm(automatic);
+  options.set_no_confirm(stays);
+  return ConfirmationOf(plan, options, waves);
+}
+
 TEST(ConfirmationOfTest, IsTheDefaultOfWhatCanCutAHostOff) {
   const ClusterPlan firewall = PlanOf(StopStep(UFW));
   const auto by_default =
-      ConfirmationOf(firewall, absl::ZeroDuration(), false, false, 1).value();
+      Confirming(firewall, absl::ZeroDuration(), false, false, 1).value();
   EXPECT_EQ(by_default.within_ms(), 300000u);
   EXPECT_EQ(by_default.state(), Confirmation::PENDING);
-  EXPECT_EQ(ConfirmationOf(firewall, absl::ZeroDuration(), false, true, 1)
-                ->within_ms(),
-            0u);
+  EXPECT_EQ(
+      Confirming(firewall, absl::ZeroDuration(), false, true, 1)->within_ms(),
+      0u);
   const ClusterPlan kernel =
       PlanOf(RunningStep("net.core.somaxconn", "128", "65535"));
   EXPECT_EQ(
-      ConfirmationOf(kernel, absl::ZeroDuration(), true, false, 1)->within_ms(),
+      Confirming(kernel, absl::ZeroDuration(), true, false, 1)->within_ms(),
       0u);
   const auto wished =
-      ConfirmationOf(kernel, absl::Minutes(2), true, false, 1).value();
+      Confirming(kernel, absl::Minutes(2), true, false, 1).value();
   EXPECT_EQ(wished.within_ms(), 120000u);
   EXPECT_TRUE(wished.automatic());
 }
@@ -143,14 +154,14 @@ TEST(ConfirmationOfTest, IsByDefaultLongEnoughForItsWaves) {
   const ClusterPlan firewall = PlanOf(StopStep(UFW));
   const auto within = [&firewall](size_t waves) {
     return absl::Milliseconds(
-        ConfirmationOf(firewall, absl::ZeroDuration(), false, false, waves)
+        Confirming(firewall, absl::ZeroDuration(), false, false, waves)
             ->within_ms());
   };
   EXPECT_EQ(within(10), kDefaultConfirmWithin);
   EXPECT_EQ(within(41), 41 * kDefaultConfirmPerWave);
   EXPECT_EQ(within(10000), kLongestConfirmWithin);
   EXPECT_EQ(
-      ConfirmationOf(firewall, absl::Minutes(2), false, false, 41)->within_ms(),
+      Confirming(firewall, absl::Minutes(2), false, false, 41)->within_ms(),
       120000u);
 }
 
@@ -158,13 +169,13 @@ TEST(ConfirmationOfTest, IsNoLessThanAMinuteAndNoMoreThanADay) {
   const ClusterPlan plan = PlanOf(StopStep(UFW));
   for (const absl::Duration wrong :
        {absl::Seconds(59), absl::Hours(24) + absl::Milliseconds(1)}) {
-    EXPECT_THAT(ConfirmationOf(plan, wrong, false, false, 1),
+    EXPECT_THAT(Confirming(plan, wrong, false, false, 1),
                 Fails(absl::StatusCode::kInvalidArgument,
                       HasText("expected 1m to 24h")));
   }
-  EXPECT_TRUE(ConfirmationOf(plan, absl::Hours(24), false, false, 1).ok());
+  EXPECT_TRUE(Confirming(plan, absl::Hours(24), false, false, 1).ok());
   EXPECT_TRUE(absl::IsInvalidArgument(
-      ConfirmationOf(plan, absl::Minutes(5), false, true, 1).status()));
+      Confirming(plan, absl::Minutes(5), false, true, 1).status()));
 }
 
 }  // namespace

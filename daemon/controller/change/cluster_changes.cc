@@ -1,7 +1,5 @@
 #include "daemon/controller/change/cluster_changes.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -18,8 +16,14 @@
 namespace clusterd {
 namespace {
 
-// The most runs with lost hosts that are remembered, newest first.
-constexpr size_t kMaxUnsettled = 64;
+using Followed = std::vector<std::shared_ptr<PendingChange>>;
+
+// Null: none of them has this run.
+std::shared_ptr<PendingChange> FindIn(const Followed& pending,
+                                      const std::string& run_id) {
+  const auto* const found = FirstWith(pending, &PendingChange::run_id, run_id);
+  return found == nullptr ? nullptr : *found;
+}
 
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
   caller.set_subject(absl::StrCat(
@@ -45,24 +49,21 @@ absl::Status AlreadyOver(const ApplyReport& report) {
                  : absl::StrCat("history-outcome-", RunOutcomeName(report))));
 }
 
-// True if the host may still report that it reverted automatically.
-bool MayRevert(const ApplyReport& report, const ApplyResult& host) {
-  const Confirmation& confirm = report.confirmation();
-  return host.outcome() == ApplyResult::APPLIED && host.reverts_in_ms() > 0 &&
-         (confirm.state() != Confirmation::CONFIRMED ||
-          absl::c_linear_search(confirm.pending(), host.host()));
+absl::Status WhyNot(const absl::Status& refused, const ApplyRun& run) {
+  return absl::IsFailedPrecondition(refused) ? AlreadyOver(run.report())
+                                             : refused;
 }
 
 }  // namespace
 
 ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
   ChangeRequest request;
-  request.actor = ControllerActor(plan->cluster());
+  request.caller =
+      MakeAuditEntry("enforce", "", ControllerActor(plan->cluster()));
   request.plan = std::move(plan);
-  request.caller = MakeAuditEntry("enforce", "", request.actor);
   request.from = "enforce of the spec";
   request.enforced = true;
-  request.no_confirm = true;
+  request.options.set_no_confirm(true);
   return request;
 }
 
@@ -80,11 +81,11 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_rollback(request.plan == nullptr);
   if (!report.rollback()) report.set_apply_id(report.run_id());
   report.set_cluster(parts_.spec->cluster());
-  report.set_actor(request.actor);
-  report.set_force(request.force);
+  report.set_actor(request.caller.who());
+  report.set_force(request.options.force());
   report.set_enforced(request.enforced);
-  report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
-                                              : request.wave_size);
+  const uint32_t wave_size = request.options.wave_size();
+  report.set_wave_size(wave_size == 0 ? kDefaultWaveSize : wave_size);
   // First, since the history must not change while it is read below.
   {
     absl::MutexLock lock(&mutex_);
@@ -106,13 +107,12 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   Canary canary;
   if (request.plan != nullptr) {
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
-    canary = ChooseCanary(*request.plan, request.canary, head.wave_size());
+    canary =
+        ChooseCanary(*request.plan, request.options.canary(), head.wave_size());
     head.set_canary(static_cast<uint32_t>(canary.size));
     if (!canary.why.words().empty()) AddNote(canary.why, &head);
-    ASSIGN_OR_RETURN(confirm,
-                     ConfirmationOf(*request.plan, request.confirm_within,
-                                    request.auto_confirm, request.no_confirm,
-                                    WaveCountOf(*request.plan, head)));
+    ASSIGN_OR_RETURN(confirm, ConfirmationOf(*request.plan, request.options,
+                                             WaveCountOf(*request.plan, head)));
   }
   ASSIGN_OR_RETURN(ApplyOrder order,
                    request.plan != nullptr
@@ -138,7 +138,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                              report.confirmation().within_ms())))
           : "");
   const AuditEntry audited = Audited(request.caller, report);
-  if (parts_.audit != nullptr) RETURN_IF_ERROR(parts_.audit->Begin(audited));
+  RETURN_IF_ERROR(parts_.audit->Begin(audited));
   const std::shared_ptr<ApplyRun> run =
       MakeRun(std::move(order), audited, std::move(watcher));
   bool stopping = false;
@@ -151,16 +151,11 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   const absl::Status started =
       stopping ? UnavailableWords("msg-hub-stopping") : run->Start();
   if (started.ok()) return run;
-  AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
+  parts_.audit->End(audited, absl::StrCat("not begun: ", started.message()));
   if (stopping) return started;
   parts_.log->Error(ChangeText(report),
                     ": not begun, the history: ", started.message());
   return started;
-}
-
-void ClusterChanges::AuditEnd(const AuditEntry& audited,
-                              absl::string_view result) const {
-  if (parts_.audit != nullptr) parts_.audit->End(audited, result);
 }
 
 std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
@@ -168,26 +163,22 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
                                                   ApplyWatcher watcher) {
   ApplyRun::Callbacks callbacks;
   // The first save makes the entry, the later ones replace it.
-  callbacks.save = [this, network_namespace = order.network_namespace,
-                    added = std::make_shared<bool>(false)](
+  callbacks.save = [this, added = std::make_shared<bool>(false)](
                        const ApplyReport& to_save) {
-    const HistoryRecord record = RecordOfApply(to_save, network_namespace);
+    const HistoryRecord record = RecordOfApply(to_save);
     if (*added) return parts_.history->Update(record);
     const absl::Status saved = parts_.history->Add(record);
     *added = saved.ok();
     // Take over the waiting apply before asking any host to roll back.
-    const auto pending = saved.ok() ? TakePending(to_save.apply_id()) : nullptr;
-    if (pending != nullptr) {
-      SaveConfirmation(pending->head().run_id(), pending->GiveUp());
-    }
+    const auto pending =
+        saved.ok() ? FindIn(AllPending(), to_save.apply_id()) : nullptr;
+    if (pending != nullptr) pending->GiveUp();
     return saved;
   };
   callbacks.on_end = [this, audited,
                       plan = order.plan](const ApplyReport& ended) {
     OnRunEnd(ended, audited);
-    if (ended.confirmation().state() == Confirmation::PENDING) {
-      BeginPending(ended, plan);
-    }
+    if (IsOpen(ended)) Follow(ended, plan);
     EndChange();
   };
   callbacks.watcher = std::move(watcher);
@@ -198,7 +189,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 void ClusterChanges::OnRunEnd(const ApplyReport& report,
                               const AuditEntry& audited) {
   parts_.log->Notice(ChangeText(report), ": ", RunOutcomeName(report));
-  AuditEnd(
+  parts_.audit->End(
       audited,
       absl::StrCat(RunOutcomeName(report), ": ",
                    ValueText(HostCounts(
@@ -206,109 +197,93 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
   {
     absl::MutexLock lock(&mutex_);
     ++ended_[RunOutcomeName(report)];
-    RememberLostLocked(report);
-    for (const ApplyResult& host : report.hosts()) {
-      if (report.rollback() && IsTakenBack(host.outcome())) {
-        corrections_[report.apply_id()].push_back({host, report.run_id()});
-        ForgetRevertsLocked(report.apply_id(), {host.host()});
-      }
-    }
   }
-  // A second rollback must see these marks, so correct them first.
-  CorrectAll();
+  // A second rollback must see this, so note it first.
+  if (report.rollback()) TakeBack(report);
 }
 
-void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
-  Unsettled unsettled;
-  unsettled.apply_id = report.apply_id();
-  unsettled.rollback = report.rollback();
-  for (const ApplyResult& host : report.hosts()) {
-    if (host.outcome() == ApplyResult::LOST) {
-      unsettled.hosts.insert(host.host());
-    } else if (MayRevert(report, host)) {
-      unsettled.may_revert.insert(host.host());
-    }
-  }
-  if (unsettled.IsSettled() || unsettled_.size() >= kMaxUnsettled) return;
-  unsettled_[report.run_id()] = std::move(unsettled);
+void ClusterChanges::TakeBack(const ApplyReport& rollback) {
+  const auto pending = FindIn(AllPending(), rollback.apply_id());
+  if (pending != nullptr) return pending->TakeBack(rollback);
+  absl::StatusOr<HistoryRecord> record =
+      parts_.history->Get(rollback.apply_id());
+  if (!record.ok() || !record->has_apply()) return;
+  ChangeRecord change(std::move(*record->mutable_apply()));
+  if (!change.TakeBack(rollback)) return;
+  Keep(change.report());
 }
 
-void ClusterChanges::ForgetRevertsLocked(const std::string& run_id,
-                                         const std::set<std::string>& hosts) {
-  const auto found = unsettled_.find(run_id);
-  if (found == unsettled_.end()) return;
-  for (const std::string& host : hosts) found->second.may_revert.erase(host);
-  if (found->second.IsSettled()) unsettled_.erase(found);
+void ClusterChanges::Keep(const ApplyReport& report) {
+  const absl::Status kept = parts_.history->Update(RecordOfApply(report));
+  if (kept.ok()) return;
+  parts_.log->Error("history: what has become of ", report.run_id(),
+                    " is not kept: ", kept.message());
+}
+
+void ClusterChanges::Follow(const ApplyReport& report,
+                            std::shared_ptr<const ClusterPlan> plan) {
+  const auto pending = std::make_shared<PendingChange>(
+      report, std::move(plan), parts_,
+      [this](const ApplyReport& now, bool is_settled) {
+        Keep(now);
+        if (!is_settled) return;
+        absl::MutexLock lock(&mutex_);
+        DropIf(&pending_, [&now](const auto& each) {
+          return each->run_id() == now.run_id();
+        });
+      });
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopped_) return;  // The next controller continues.
+    if (pending_.size() >= kMaxOpenRecords &&
+        report.confirmation().state() != Confirmation::PENDING) {
+      return;
+    }
+    pending_.push_back(pending);
+  }
+  pending->Start();
 }
 
 void ClusterChanges::Recover() {
-  absl::StatusOr<RunningRecords> running = parts_.history->FindRunning();
+  absl::StatusOr<OpenRecords> open = parts_.history->FindOpen();
   // A closed history was already logged when it was opened.
-  if (absl::IsFailedPrecondition(running.status())) return;
-  if (!running.ok()) {
-    return parts_.log->Error("history: ", running.status().message());
+  if (absl::IsFailedPrecondition(open.status())) return;
+  if (!open.ok()) {
+    return parts_.log->Error("history: ", open.status().message());
   }
-  for (absl::StatusOr<HistoryRecord>& record : *running) {
-    if (record.ok()) {
-      Interrupt(*std::move(record));
-      continue;
+  for (absl::StatusOr<HistoryRecord>& record : *open) {
+    if (!record.ok()) {
+      parts_.log->Error(
+          "history: an apply or rollback was cut off by the end of the last "
+          "controller, or waits for hosts, and they are not known: ",
+          record.status().message());
+    } else if (record->has_apply()) {
+      Resume(ChangeRecord(std::move(*record->mutable_apply())));
     }
-    parts_.log->Error(
-        "history: an apply or rollback was cut off by the end of the last "
-        "controller, and its hosts are not known: ",
-        record.status().message());
-  }
-  // Hosts of old runs may report for the first time when they attach.
-  ListHistoryRequest newest;
-  newest.add_kinds(HISTORY_APPLY);
-  newest.add_kinds(HISTORY_ROLLBACK);
-  newest.set_limit(kMaxUnsettled);
-  const absl::StatusOr<ListHistoryResponse> list = parts_.history->List(newest);
-  if (!list.ok()) return;
-  bool is_newest_apply = true;
-  for (const HistoryEntry& entry : list->entries()) {
-    // While an apply waits to be confirmed, no other begins. Others may begin
-    // while hosts are notified of a confirmation.
-    const absl::Time pending_until = absl::FromUnixMillis(
-        entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
-        absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
-    const bool may_wait =
-        entry.kind() == HISTORY_APPLY &&
-        (is_newest_apply || parts_.scheduler->Now() < pending_until);
-    if (entry.kind() == HISTORY_APPLY) is_newest_apply = false;
-    if (entry.outcome() == "succeeded" && !may_wait) continue;
-    const absl::StatusOr<HistoryRecord> record =
-        parts_.history->Get(entry.id());
-    if (!record.ok()) continue;
-    {
-      absl::MutexLock lock(&mutex_);
-      RememberLostLocked(record->apply());
-    }
-    if (may_wait) RecoverPending(record->apply());
   }
 }
 
-void ClusterChanges::Interrupt(HistoryRecord record) {
-  if (!record.has_apply()) return;
-  const std::string network_namespace = record.entry().network_namespace();
-  ApplyReport report = std::move(*record.mutable_apply());
-  report.set_outcome(ApplyReport::INTERRUPTED);
-  AddNote(Worded("hub-controller-ended"), &report);
-  ExplainNotStarted(&report);
-  if (!report.rollback()) CloseConfirmation(parts_.scheduler->Now(), &report);
-  AuditEnd(Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan",
-                                  "", report.actor()),
-                   report),
-           "interrupted: the controller ended while it ran");
-  const std::string what = ChangeText(report);
-  {
-    absl::MutexLock lock(&mutex_);
-    ++ended_[RunOutcomeName(report)];
+void ClusterChanges::Resume(ChangeRecord change) {
+  const ApplyReport& report = change.report();
+  if (change.is_running()) {
+    change.Interrupt(parts_.scheduler->Now());
+    parts_.audit->End(
+        Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan", "",
+                               report.actor()),
+                report),
+        "interrupted: the controller ended while it ran");
+    {
+      absl::MutexLock lock(&mutex_);
+      ++ended_[RunOutcomeName(report)];
+    }
+    Keep(report);
+    parts_.log->Warning(ChangeText(report),
+                        ": interrupted, the controller ended while it ran");
   }
-  const absl::Status kept = parts_.history->Update(
-      RecordOfApply(std::move(report), network_namespace));
-  parts_.log->Warning(what, ": interrupted, the controller ended while it ran",
-                      kept.ok() ? "" : "; not kept: ", kept.message());
+  if (!IsOpen(report)) return;
+  const auto plan =
+      ReadKeptPlan(*parts_.history, report.plan_id(), report.plan_digest());
+  Follow(report, plan.ok() ? *plan : nullptr);
 }
 
 std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
@@ -337,18 +312,13 @@ absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
                                                       const std::string& from) {
   ASSIGN_OR_RETURN(const std::shared_ptr<ApplyRun> run, FindCurrent(id));
   absl::StatusOr<CancelResponse> cancelled = run->Cancel(actor);
-  const ApplyReport report = run->report();
-  if (absl::IsFailedPrecondition(cancelled.status())) {
-    return AlreadyOver(report);
-  }
-  if (!cancelled.ok()) return cancelled;
+  if (!cancelled.ok()) return WhyNot(cancelled.status(), *run);
+  const std::string& first = cancelled->cancelled().actor();
   parts_.log->Notice(
-      ChangeText(report), ": cancelled by ", ActorName(actor), " (", from,
-      ") in wave ", cancelled->cancelled().wave(), " of ", cancelled->waves(),
-      cancelled->cancelled().actor() == actor
-          ? ""
-          : absl::StrCat(", after ",
-                         ActorName(cancelled->cancelled().actor())));
+      ChangeText(run->report()), ": cancelled by ", ActorName(actor), " (",
+      from, ") in wave ", cancelled->cancelled().wave(), " of ",
+      cancelled->waves(),
+      first == actor ? "" : absl::StrCat(", after ", ActorName(first)));
   return cancelled;
 }
 
@@ -356,11 +326,9 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
     const std::string& id, const std::string& actor, const std::string& from) {
   ASSIGN_OR_RETURN(const std::shared_ptr<ApplyRun> run, FindCurrent(id));
   absl::StatusOr<AbortApplyResponse> aborted = run->Abort(actor);
-  const ApplyReport report = run->report();
-  if (absl::IsFailedPrecondition(aborted.status())) return AlreadyOver(report);
-  if (!aborted.ok()) return aborted;
-  parts_.log->Notice(ChangeText(report), ": aborted by ", actor, " (", from,
-                     "), ", aborted->given_up_size(),
+  if (!aborted.ok()) return WhyNot(aborted.status(), *run);
+  parts_.log->Notice(ChangeText(run->report()), ": aborted by ", actor, " (",
+                     from, "), ", aborted->given_up_size(),
                      " hosts not waited for any more");
   return aborted;
 }
@@ -373,142 +341,106 @@ FindingValue ClusterChanges::Running() {
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   // Get the run first: if it ends meanwhile, it still has its result.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
-  const std::vector<std::shared_ptr<PendingChange>> waiting = AllPending();
+  const Followed all = AllPending();
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
-  for (const auto& pending : waiting) {
-    if (record.entry().id() != pending->head().run_id()) continue;
-    *record.mutable_apply()->mutable_confirmation() = pending->confirmation();
-    ForgetPendingHosts(record.mutable_apply());
+  const HistoryEntry& entry = record.entry();
+  if (const auto pending = FindIn(all, entry.id()); pending != nullptr) {
+    return RecordOfApply(pending->report());
   }
-  if (run == nullptr || record.entry().id() != run->run_id()) return record;
-  return RecordOfApply(run->report(), record.entry().network_namespace());
+  if (run == nullptr || entry.id() != run->run_id()) return record;
+  return RecordOfApply(run->report());
 }
 
 void ClusterChanges::OnPastApplies(const std::string& host,
                                    const PastApplies& reported) {
-  PastApplies past = reported;
-  for (ApplyResult& result : *past.mutable_results()) {
-    // The journal lacks this: it was written before the deadline was known.
-    if (result.outcome() == ApplyResult::APPLIED &&
-        past.waits_for_confirmation() == result.apply_id()) {
-      result.set_reverts_in_ms(std::max<uint32_t>(1, past.reverts_in_ms()));
-    }
-  }
-  std::shared_ptr<ApplyRun> run;
-  std::vector<std::shared_ptr<PendingChange>> waiting;
-  bool news = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (current_.has_value()) run = current_->run;
-    waiting = pending_;
-    for (const ApplyResult& result : past.results()) {
-      for (auto& [run_id, unsettled] : unsettled_) {
-        if (unsettled.apply_id != result.apply_id() ||
-            !SettlesHost(unsettled.rollback, result)) {
-          continue;
-        }
-        const bool reverted =
-            result.not_confirmed() && unsettled.may_revert.erase(host) > 0;
-        if (unsettled.hosts.erase(host) == 0 && !reverted) continue;
-        if (result.reverts_in_ms() > 0) unsettled.may_revert.insert(host);
-        corrections_[run_id].push_back({result, ""});
-        news = true;
-      }
-    }
-    // A host settles a run once; later reports are about later changes.
-    for (auto each = unsettled_.begin(); each != unsettled_.end();) {
-      each =
-          each->second.IsSettled() ? unsettled_.erase(each) : std::next(each);
-    }
-  }
-  if (news) {
-    gate_.RunSoon(
-        parts_.pool, parts_.scheduler, [this] { CorrectAll(); },
-        WorkerPool::Place::kFirst);
-  }
-  if (run != nullptr) run->OnPastApplies(host, past);
-  for (const auto& pending : waiting) pending->OnPastApplies(host, past);
+  const std::shared_ptr<ApplyRun> run = CurrentRun();
+  const Followed all = AllPending();
+  if (run != nullptr) run->OnPastApplies(host, reported);
+  for (const auto& pending : all) pending->OnPastApplies(host, reported);
 }
 
-// Rewrites each kept report once, for all hosts that have reported.
-void ClusterChanges::CorrectAll() {
-  const absl::MutexLock one_at_a_time(&correcting_);
-  while (true) {
-    std::map<std::string, std::vector<Correction>> due;
-    {
-      absl::MutexLock lock(&mutex_);
-      due.swap(corrections_);
-    }
-    if (due.empty()) return;
-    for (const auto& [run_id, corrections] : due) Correct(run_id, corrections);
-  }
+Followed ClusterChanges::AllWaiting() const {
+  Followed waiting = AllPending();
+  DropIf(&waiting, [](const auto& each) { return !each->IsWaiting(); });
+  return waiting;
 }
 
-void ClusterChanges::Correct(const std::string& run_id,
-                             const std::vector<Correction>& corrections) {
-  absl::StatusOr<HistoryRecord> record = parts_.history->Get(run_id);
-  if (!record.ok() || !record->has_apply()) return;
-  ApplyReport report = std::move(*record->mutable_apply());
-  std::map<std::string, ApplyResult*> by_host;
-  for (ApplyResult& host : *report.mutable_hosts()) {
-    by_host[host.host()] = &host;
-  }
-  std::set<std::string> rollbacks;
-  std::vector<std::string> came_back;
-  for (const Correction& correction : corrections) {
-    const auto found = by_host.find(correction.result.host());
-    if (found == by_host.end()) continue;
-    ApplyResult* const host = found->second;
-    // Keep the steps that the apply reported, but not the host's outcome.
-    if (!correction.rolled_back_by.empty()) {
-      host->set_outcome(correction.result.outcome());
-      *host->mutable_residues() = correction.result.residues();
-      rollbacks.insert(correction.rolled_back_by);
-    } else if (host->outcome() == ApplyResult::APPLIED &&
-               correction.result.not_confirmed()) {
-      host->set_outcome(correction.result.outcome());
-      *host->mutable_error_words() = ErrorWords(correction.result);
-      *host->mutable_residues() = correction.result.residues();
-      host->set_not_confirmed(true);
-    } else if (host->outcome() == ApplyResult::LOST) {
-      *host = correction.result;
-      host->clear_facts_after();
-      host->clear_of_rollback();
-      came_back.push_back(host->host());
+absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
+  const Followed waiting = AllWaiting();
+  const bool full =
+      order.report.has_confirmation() && waiting.size() >= kMaxPendingChanges;
+  for (const auto& pending : waiting) {
+    if (pending->run_id() == order.report.apply_id()) continue;
+    const Confirmation now = pending->response().confirmation();
+    const FindingValue change = ChangeWords(pending->head());
+    const std::string time = UtcText(now.deadline_ms());
+    if (now.state() == Confirmation::PENDING) {
+      return UnavailableWords("msg-change-waits-for-confirmation", change,
+                              time);
+    }
+    std::vector<std::string> open;
+    for (const ApplyOrder::Host& host : order.hosts) {
+      if (pending->IsOpenOn(host.name)) open.push_back(host.name);
+    }
+    // Unnotified hosts would refuse the change; the others do not revert.
+    const bool confirmed = now.state() == Confirmation::CONFIRMED;
+    if (!open.empty()) {
+      return confirmed ? UnavailableWords("msg-change-not-notified", change,
+                                          NameList(open), time)
+                       : UnavailableWords("msg-change-rolls-back", change,
+                                          open.front(), time);
+    }
+    if (confirmed && full) {
+      return UnavailableWords("msg-change-too-many-not-notified", change, time,
+                              kMaxPendingChanges);
     }
   }
-  if (!came_back.empty()) {
-    AddNote(Worded("hub-came-back", NameList(came_back)), &report);
-    const bool all_well =
-        absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
-          return IsGoodOutcome(report.rollback(), host.outcome());
-        });
-    // The run had failed only because a result was unknown.
-    if (all_well) report.set_outcome(ApplyReport::SUCCEEDED);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindWaiting(
+    const std::string& id) {
+  const Followed waiting = AllWaiting();
+  // An unreadable history must not prevent a confirmation.
+  if (auto found = FindIn(waiting, id); found != nullptr) return found;
+  ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->FindApply(id));
+  const ApplyReport& report = record.apply();
+  if (auto found = FindIn(waiting, report.run_id()); found != nullptr) {
+    return found;
   }
-  for (const std::string& rollback : rollbacks) {
-    AddNote(Worded("hub-rolled-back-by", rollback), &report);
-  }
-  const bool any_left =
-      absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
-        return host.reverts_in_ms() > 0 &&
-               host.outcome() == ApplyResult::APPLIED;
-      });
-  if (!rollbacks.empty() && report.has_confirmation() && !any_left &&
-      report.confirmation().state() == Confirmation::REVERTING) {
-    report.mutable_confirmation()->set_state(Confirmation::NOT_NEEDED);
-  }
-  if (!rollbacks.empty() && FirstWith(report.hosts(), &ApplyResult::outcome,
-                                      ApplyResult::APPLIED) == nullptr) {
-    DropKeptNote(&report);
-  }
-  ForgetPendingHosts(&report);
-  const absl::Status kept = parts_.history->Update(
-      RecordOfApply(std::move(report), record->entry().network_namespace()));
-  if (!kept.ok()) {
-    parts_.log->Error("history: what hosts report of ", run_id,
-                      " is not kept: ", kept.message());
-  }
+  const Confirmation& confirm = report.confirmation();
+  return PreconditionWords(
+      "msg-change-does-not-wait", ChangeWords(report),
+      confirm.state() == Confirmation::CONFIRMED
+          ? Worded("apply-confirmed", ActorName(confirm.confirmed_by()))
+          : Worded(report.outcome() == ApplyReport::RUNNING ? "hub-still-runs"
+                   : !report.has_confirmation() ? "hub-needs-no-confirmation"
+                   : confirm.state() == Confirmation::NOT_NEEDED
+                       ? "hub-nothing-to-keep"
+                       : "hub-deadline-or-rolled-back"));
+}
+
+void ClusterChanges::Confirm(const std::string& id, const AuditEntry& caller,
+                             const Confirmed& answered) {
+  const auto pending = FindWaiting(id);
+  if (!pending.ok()) return answered(pending.status());
+  parts_.log->Notice("apply ", (*pending)->run_id(), ": confirmed by ",
+                     ActorName(caller.who()));
+  (*pending)->Confirm(caller, answered);
+}
+
+void ClusterChanges::Extend(const std::string& id, const AuditEntry& caller,
+                            absl::Duration by, const Confirmed& answered) {
+  const auto pending = FindWaiting(id);
+  if (!pending.ok()) return answered(pending.status());
+  parts_.log->Notice("apply ", (*pending)->run_id(), ": to be confirmed ",
+                     absl::FormatDuration(by), " later, by ",
+                     ActorName(caller.who()));
+  (*pending)->Extend(caller, by, answered);
+}
+
+std::vector<ConfirmResponse> ClusterChanges::Pending() {
+  return Each<ConfirmResponse>(AllWaiting(), &PendingChange::response);
 }
 
 void ClusterChanges::Stop() {
@@ -520,12 +452,12 @@ void ClusterChanges::Stop() {
   }
   if (run != nullptr && run->Stop()) EndChange();
   // Take these only now: the ended run may have added one.
-  std::vector<std::shared_ptr<PendingChange>> waiting;
+  Followed all;
   {
     absl::MutexLock lock(&mutex_);
-    waiting.swap(pending_);
+    all.swap(pending_);
   }
-  for (const auto& pending : waiting) pending->Stop();
+  for (const auto& pending : all) pending->Stop();
   gate_.Close();
 }
 

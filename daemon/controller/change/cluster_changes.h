@@ -13,11 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +27,6 @@
 #include "daemon/controller/change/apply_run.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/change/pending_change.h"
-#include "daemon/controller/history/history_store.h"
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/audit.pb.h"
@@ -48,19 +45,13 @@ struct ChangeRequest {
   // ReadKeptPlan. Null: roll back the apply `rollback_of`.
   std::shared_ptr<const ClusterPlan> plan;
   std::string rollback_of;
-  // The SPIFFE id; the controller's own for changes that it begins.
-  std::string actor;
-  AuditEntry caller;  // The same for the audit file, with the call.
+  // The user who calls; the controller for changes that it begins.
+  AuditEntry caller;
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;
-  uint32_t canary = 0;     // As `wished` of ChooseCanary.
-  uint32_t wave_size = 0;  // 0: kDefaultWaveSize.
-  bool force = false;
+  // Waves, force and confirmation; `plan` has the plan.
+  ApplyPlanRequest options;
   bool enforced = false;
-  // As in ApplyPlanRequest.
-  absl::Duration confirm_within;
-  bool auto_confirm = false;
-  bool no_confirm = false;
 };
 
 // An apply by the controller itself that restores drifted values. It has no
@@ -109,7 +100,7 @@ class ClusterChanges {
   // `answered` before it returns. Blocks on the history.
   //   FailedPrecondition  also if it does not wait
   //   others              those of HistoryStore::FindApply
-  using Confirmed = std::function<void(absl::StatusOr<ConfirmResponse>)>;
+  using Confirmed = PendingChange::Answered;
   void Confirm(const std::string& id, const AuditEntry& caller,
                const Confirmed& answered) ABSL_LOCKS_EXCLUDED(mutex_);
   void Extend(const std::string& id, const AuditEntry& caller,
@@ -146,22 +137,6 @@ class ClusterChanges {
     absl::Time since;
     std::shared_ptr<ApplyRun> run;  // Null while it is being prepared.
   };
-  // A run that is over, but has hosts that are LOST or will revert.
-  struct Unsettled {
-    std::string apply_id;
-    bool rollback = false;
-    std::set<std::string> hosts;
-    std::set<std::string> may_revert;
-
-    bool IsSettled() const { return hosts.empty() && may_revert.empty(); }
-  };
-  // A correction of a host's entry in a kept report.
-  struct Correction {
-    ApplyResult result;
-    // Set: the rollback that restored the host, instead of its result.
-    std::string rolled_back_by;
-  };
-
   void EndChange() ABSL_LOCKS_EXCLUDED(mutex_);
   // Null: none is under way, or it is being prepared.
   std::shared_ptr<ApplyRun> CurrentRun() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -176,53 +151,41 @@ class ClusterChanges {
                                     ApplyWatcher watcher);
   void OnRunEnd(const ApplyReport& report, const AuditEntry& audited)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void AuditEnd(const AuditEntry& audited, absl::string_view result) const;
-  // The apply waits for its confirmation from now on.
-  void BeginPending(const ApplyReport& report,
-                    std::shared_ptr<const ClusterPlan> plan)
+  // Notes in the apply's record which hosts this rollback has restored.
+  void TakeBack(const ApplyReport& rollback) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Updates the history, or logs why not.
+  void Keep(const ApplyReport& report);
+  // A change's run is over, but hosts may still report. `plan`: null if it is
+  // not known.
+  void Follow(const ApplyReport& report,
+              std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<PendingChange>> AllPending() const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return pending_;
   }
-  // Null: that apply does not wait.
-  std::shared_ptr<PendingChange> TakePending(const std::string& apply_id)
+  // Those that wait to be confirmed, or for hosts to be notified or to revert.
+  std::vector<std::shared_ptr<PendingChange>> AllWaiting() const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::shared_ptr<PendingChange>> FindPending(
+  // The errors of Confirm, if the apply does not wait.
+  absl::StatusOr<std::shared_ptr<PendingChange>> FindWaiting(
       const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  void RecoverPending(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
-  void SaveConfirmation(const std::string& run_id,
-                        const Confirmation& confirmation)
-      ABSL_LOCKS_EXCLUDED(correcting_);
   // Unavailable if a waiting apply blocks the order.
   absl::Status CheckPending(const ApplyOrder& order) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void RememberLostLocked(const ApplyReport& report)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Records that these hosts will not revert automatically.
-  void ForgetRevertsLocked(const std::string& run_id,
-                           const std::set<std::string>& hosts)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Interrupt(HistoryRecord record) ABSL_LOCKS_EXCLUDED(mutex_);
-  void CorrectAll() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
-  void Correct(const std::string& run_id,
-               const std::vector<Correction>& corrections);
+  // A change of the previous controller.
+  void Resume(ChangeRecord change) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ControllerParts parts_;
   const CallbackGate gate_;
 
-  // Held by the thread that corrects kept reports.
-  absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
-  // At most one is PENDING.
+  // Changes whose runs are over, but with hosts whose result may change. At
+  // most one is PENDING.
   std::vector<std::shared_ptr<PendingChange>> pending_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
   std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);
-  // By the id of the run.
-  std::map<std::string, Unsettled> unsettled_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::vector<Correction>> corrections_
-      ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -9,6 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_changes_fixture.h"
+#include "tests/support/wait/from_text.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -23,18 +25,14 @@ using ::testing::Not;
 TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   Attach("server0");
   Attach("server1");
-  ChangeRequest request = By("alice");
-  request.force = true;
-  const auto run = Apply(MakePlan(2), request).value();
+  const std::string id = Begin(MakePlan(2), "force: true");
   EXPECT_TRUE(links_["server0"]->tasks()[0].apply().force());
   Answer("server0", ApplyResult::APPLIED);
   Answer("server1", ApplyResult::APPLIED);
-  const auto record = history_->Get(run->run_id()).value();
-  EXPECT_EQ(record.entry().kind(), HISTORY_APPLY);
-  EXPECT_EQ(record.entry().actor(), "alice");
-  EXPECT_EQ(record.entry().outcome(), "succeeded");
-  EXPECT_EQ(record.entry().parent_id(), "aaaabbbbccccdddd");
-  EXPECT_TRUE(record.entry().force());
+  const auto record = history_->Get(id).value();
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      kind: HISTORY_APPLY actor: "alice" outcome: "succeeded"
+      parent_id: "aaaabbbbccccdddd" force: true)"));
   const ApplyReport report = Rendered(record.apply());
   EXPECT_EQ(report.apply_id(), report.run_id());
   EXPECT_EQ(report.wave_size(), kDefaultWaveSize);
@@ -50,8 +48,7 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
 TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   Attach("server0");
   Attach("server1");
-  const auto run = Apply(MakePlan(2)).value();
-  const std::string id = run->run_id();
+  const std::string id = Begin(MakePlan(2));
   ListHistoryRequest all;
   EXPECT_EQ(ValueText(history_->List(all)->entries(0).summary_words()),
             "2 hosts; 2 running");
@@ -65,8 +62,8 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
-  // The kept report is true even if the controller dies now.
-  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
+  // It is kept as it is, and LOST if the controller dies now.
+  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::RUNNING);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::SUCCEEDED);
@@ -85,7 +82,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
     return plan;
   };
   ClusterPlan edited = MakePlan(1);
-  edited.mutable_hosts(0)->mutable_steps(0)->set_to("1");
+  edited.mutable_hosts(0)->mutable_steps(0)->mutable_to()->set_number(1);
   EXPECT_EQ(refused(edited).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(refused(edited), HasText("digest"));
   ClusterPlan spoofed = MakePlan(1);
@@ -154,13 +151,10 @@ TEST_F(ClusterChangesTest, AppliesNothingWithoutHistory) {
 
 TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-  const auto apply = Apply(MakePlan(3));
-  ASSERT_TRUE(apply.ok());
-  const std::string id = (*apply)->run_id();
+  const std::string id = Begin(MakePlan(3));
   Answer("server0", ApplyResult::APPLIED);
   Answer("server1", ApplyResult::UNDONE);
-  scheduler_.Advance(absl::Hours(1));
-  pool_.Drain();
+  Pass(absl::Hours(1));
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
   EXPECT_THAT(Kept(id).notes(), Contains(Tells("hub-hosts-kept-it")));
   const auto rollback = RollBack(id);
@@ -191,8 +185,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
 
 TEST_F(ClusterChangesTest, RollbackAsksHostsWithResiduesOnceMore) {
   for (const char* host : {"server0", "server1"}) Attach(host);
-  const auto apply = Apply(MakePlan(2)).value();
-  const std::string id = apply->run_id();
+  const std::string id = Begin(MakePlan(2));
   Answer("server0", ApplyResult::UNDONE_WITH_RESIDUES);
   Answer("server1", ApplyResult::APPLIED);
   ASSERT_TRUE(RollBack(id).ok());
@@ -208,12 +201,10 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsWithResiduesOnceMore) {
 
 TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-  const auto apply = Apply(MakePlan(3)).value();
-  const std::string id = apply->run_id();
+  const std::string id = Begin(MakePlan(3));
   Answer("server0", ApplyResult::APPLIED);
   Answer("server1", ApplyResult::UNDONE_WITH_RESIDUES);
-  scheduler_.Advance(absl::Hours(1));
-  pool_.Drain();
+  Pass(absl::Hours(1));
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
   const auto rollback = RollBack(id).value();
   for (const char* host : {"server0", "server1", "server2"}) {
@@ -230,44 +221,30 @@ TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
 
 TEST_F(ClusterChangesTest, LateNewsNeverWaitsForABusyPool) {
   Attach("server0");
-  const auto apply = Apply(MakePlan(1)).value();
-  const std::string id = apply->run_id();
-  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
-  scheduler_.Advance(absl::Seconds(30));
-  pool_.Drain();
+  const std::string id = Begin(MakePlan(1));
+  LoseForGood("server0");
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   absl::Notification go_on;
   FillPool(&go_on);
-  PastApplies past;
-  past.add_results()->set_apply_id(id);
-  past.mutable_results(0)->set_host("server0");
-  past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
-  changes_->OnPastApplies("server0", past);
+  Report("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   go_on.Notify();
   pool_.Drain();
-  scheduler_.Advance(absl::Seconds(1));
-  pool_.Drain();
+  Pass(absl::Seconds(1));
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
 TEST_F(ClusterChangesTest, LateNewsThatWaitedTooLongIsDroppedWithTheObject) {
   Attach("server0");
-  const auto apply = Apply(MakePlan(1)).value();
-  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
-  scheduler_.Advance(absl::Seconds(30));
-  pool_.Drain();
+  const std::string id = Begin(MakePlan(1));
+  LoseForGood("server0");
   absl::Notification go_on;
   FillPool(&go_on);
-  PastApplies past;
-  past.add_results()->set_apply_id(apply->run_id());
-  past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
-  changes_->OnPastApplies("server0", past);
+  Report("server0", id, ApplyResult::APPLIED);
   changes_.reset();
   go_on.Notify();
-  scheduler_.Advance(absl::Seconds(1));
-  pool_.Drain();
-  EXPECT_EQ(KeptOutcome(apply->run_id(), 0), ApplyResult::LOST);
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
 }
 
 TEST_F(ClusterChangesTest, DamagedRunDoesNotHideTheOthersAfterAKill) {
@@ -295,11 +272,8 @@ TEST_F(ClusterChangesTest, DamagedRunDoesNotHideTheOthersAfterAKill) {
 
 TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   Attach("server0");
-  const auto apply = Apply(MakePlan(1)).value();
-  const std::string id = apply->run_id();
-  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
-  scheduler_.Advance(absl::Seconds(30));
-  pool_.Drain();
+  const std::string id = Begin(MakePlan(1));
+  LoseForGood("server0");
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   Tell("server0", "another", ApplyResult::APPLIED);
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
@@ -315,22 +289,17 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
 TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
   // The store of a controller that died: a run that is still running.
-  ApplyReport cut;
-  cut.set_run_id("1111222233334444");
-  cut.set_apply_id("1111222233334444");
-  cut.set_outcome(ApplyReport::RUNNING);
-  cut.set_actor("alice");
-  for (int i = 0; i < 3; ++i) {
-    cut.add_hosts()->set_host(absl::StrCat("server", i));
-    cut.mutable_hosts(i)->set_outcome(i < 2 ? ApplyResult::LOST
-                                            : ApplyResult::NOT_STARTED);
-  }
-  HistoryRecord record;
-  record.mutable_entry()->set_id("1111222233334444");
-  record.mutable_entry()->set_kind(HISTORY_APPLY);
-  record.mutable_entry()->set_outcome(kRunningOutcome);
-  *record.mutable_apply() = cut;
-  ASSERT_TRUE(history_->Add(record).ok());
+  ASSERT_TRUE(history_
+                  ->Add(FromText<HistoryRecord>(R"(
+      entry { id: "1111222233334444" kind: HISTORY_APPLY outcome: "running" }
+      apply {
+        run_id: "1111222233334444" apply_id: "1111222233334444"
+        outcome: RUNNING actor: "alice"
+        hosts { host: "server0" outcome: RUNNING state: HOST_RUNNING }
+        hosts { host: "server1" outcome: RUNNING state: HOST_RUNNING }
+        hosts { host: "server2" outcome: NOT_STARTED state: HOST_WAITING }
+      })"))
+                  .ok());
   StartController();
   EXPECT_EQ(Kept("1111222233334444").outcome(), ApplyReport::INTERRUPTED);
   EXPECT_EQ(history_->Get("1111222233334444")->entry().outcome(),
@@ -357,7 +326,7 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   plan.mutable_hosts(2)->mutable_steps()->Add()->set_kind(CHANGE_TLS);
   plan.set_digest(PlanDigest(plan));
   ChangeRequest request = By("alice");
-  request.canary = 1;
+  request.options.set_canary(1);
   const auto run = Apply(plan, request).value();
   EXPECT_EQ(links_["server2"]->tasks().size(), 1u);
   EXPECT_TRUE(links_["server0"]->tasks().empty());
@@ -375,10 +344,7 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
 TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   Attach("server0");
   Attach("server1");
-  ChangeRequest request = By("alice");
-  request.canary = 1;
-  const auto run = Apply(MakePlan(2), request).value();
-  const std::string id = run->run_id();
+  const std::string id = Begin(MakePlan(2), "canary: 1");
   // A prefix of the id works, too.
   const auto cancelled = changes_->Cancel(id.substr(0, 8), "bob", "operator");
   ASSERT_TRUE(cancelled.ok()) << cancelled.status();
@@ -401,8 +367,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
 
 TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
   Attach("server0");
-  const auto run = Apply(MakePlan(1)).value();
-  const std::string id = run->run_id();
+  const std::string id = Begin(MakePlan(1));
   Answer("server0", ApplyResult::APPLIED);
   const absl::Status over = changes_->Cancel(id, "bob", "operator").status();
   EXPECT_TRUE(absl::IsInvalidArgument(over));
@@ -410,11 +375,11 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
                                     Worded("hub-apply-of", id, "alice")));
   EXPECT_TRUE(absl::IsNotFound(
       changes_->Cancel("0000000000000000", "bob", "operator").status()));
-  HistoryRecord check;
-  check.mutable_entry()->set_id("cccc0000cccc0000");
-  check.mutable_entry()->set_kind(HISTORY_CHECK);
-  check.mutable_entry()->set_outcome("pass");
-  ASSERT_TRUE(history_->Add(check).ok());
+  ASSERT_TRUE(
+      history_
+          ->Add(FromText<HistoryRecord>("entry { id: 'cccc0000cccc0000' kind: "
+                                        "HISTORY_CHECK outcome: 'pass' }"))
+          .ok());
   EXPECT_THAT(
       changes_->Cancel("cccc0000cccc0000", "bob", "operator"),
       Fails(absl::StatusCode::kInvalidArgument,
@@ -423,10 +388,7 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
 
 TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-  ChangeRequest request = By("alice");
-  request.wave_size = 1;
-  const auto run = Apply(MakePlan(3), request).value();
-  const std::string id = run->run_id();
+  const std::string id = Begin(MakePlan(3), "wave_size: 1");
   ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());
   // The controller was killed: it has kept nothing since.
   const auto killed = std::move(changes_);
@@ -466,9 +428,7 @@ TEST_F(ClusterChangesTest, StopInterruptsTheRunAndStartsNoOther) {
 TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
   Attach("server0");
   Attach("server1");
-  const auto run = Apply(MakePlan(1));
-  ASSERT_TRUE(run.ok()) << run.status();
-  const std::string id = (*run)->run_id();
+  const std::string id = Begin(MakePlan(1));
   ASSERT_TRUE(changes_->Abort(id.substr(0, 8), "root", "admin").ok());
   pool_.Drain();
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);

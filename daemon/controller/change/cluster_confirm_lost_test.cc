@@ -157,8 +157,7 @@ TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesWhileItIsChecked) {
   Confirm();
   AnswerFacts(0);
   EXPECT_FALSE(IsAskedToKeep(0));
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   EXPECT_TRUE(IsAskedToKeep(0));
   EXPECT_TRUE(IsAskedToKeep(1));
 }
@@ -193,11 +192,7 @@ TEST_F(ClusterConfirmTest, GoesOnInTheNextControllerBeforeItsCheck) {
 TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   Attach("server0");
   ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(1), 0)).ok());
-  ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  request.auto_confirm = true;
-  const auto run = Apply(MakePlan(1), request).value();
-  id_ = run->run_id();
+  id_ = Begin(MakePlan(1), "confirm_within_ms: 300000 auto_confirm: true");
   const auto killed = std::move(changes_);
   StartController();
   TellWaits(0, 200000);
@@ -219,8 +214,7 @@ TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
   EXPECT_EQ(report.confirmation().state(), Confirmation::PENDING);
   EXPECT_EQ(report.confirmation().deadline_ms(),
             absl::ToUnixMillis(scheduler_.Now()) + 290000);
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   Confirm();
   EXPECT_TRUE(IsAskedToKeep(0));
   EXPECT_TRUE(IsAskedToKeep(1));
@@ -234,7 +228,7 @@ TEST_F(PendingHostsTest, HoldsUpNoApplyOfOtherHosts) {
   EXPECT_THAT(refused.message(),
               Tells("msg-change-not-notified", kAny, "server1"));
   ChangeRequest request = By("carol");
-  request.confirm_within = absl::Minutes(10);
+  request.options.set_confirm_within_ms(600000);
   const auto run = Apply(MakePlan(1), request).value();
   const std::string first = std::exchange(id_, run->run_id());
   AnswerApplied(0, 600000);
@@ -273,19 +267,18 @@ TEST_F(PendingHostsTest, HostIsNotifiedByTheNextControllerBehindNewerApplies) {
 TEST_F(ClusterConfirmTest, KeepsOnlySoManyWithPendingHosts) {
   constexpr int kMost = static_cast<int>(kMaxPendingChanges);
   StartControllerOf(kMost + 1);
-  const auto apply_on = [this](int host, absl::Duration within) {
+  const auto apply_on = [this](int host, uint32_t within_ms) {
     ClusterPlan plan = MakePlan(1);
     plan.mutable_hosts()->DeleteSubrange(1, 2);
     plan.mutable_hosts(0)->set_host(absl::StrCat("server", host));
     plan.set_digest(PlanDigest(plan));
     ChangeRequest request = By("alice");
-    request.confirm_within = within;
+    request.options.set_confirm_within_ms(within_ms);
     return Apply(plan, request);
   };
-  const absl::Duration within = absl::Milliseconds(kWithinMs);
   for (int host = 0; host < kMost; ++host) {
     Attach(absl::StrCat("server", host));
-    const auto run = apply_on(host, within).value();
+    const auto run = apply_on(host, kWithinMs).value();
     id_ = run->run_id();
     AnswerApplied(host, kWithinMs);
     AnswerFacts(host);
@@ -294,21 +287,17 @@ TEST_F(ClusterConfirmTest, KeepsOnlySoManyWithPendingHosts) {
   }
   EXPECT_THAT(changes_->Pending(), SizeIs(kMaxPendingChanges));
   Attach(absl::StrCat("server", kMost));
-  const absl::Status refused = apply_on(kMost, within).status();
+  const absl::Status refused = apply_on(kMost, kWithinMs).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr(absl::StrCat("at most ", kMost, " applies may be so")));
-  EXPECT_TRUE(apply_on(kMost, absl::ZeroDuration()).ok());
+  EXPECT_TRUE(apply_on(kMost, 0).ok());
 }
 
 TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
   Attach("server0");
   Attach("server1");
-  ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  request.wave_size = 1;
-  const auto run = Apply(MakePlan(2), request).value();
-  id_ = run->run_id();
+  id_ = Begin(MakePlan(2), "confirm_within_ms: 300000 wave_size: 1");
   Lose(1);
   knows_confirm_ = false;
   Attach("server1");
@@ -346,10 +335,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   Answer("server0", ApplyResult::ROLLED_BACK);
   Answer("server1", ApplyResult::ROLLED_BACK);
   id_.clear();
-  ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  const auto run = Apply(MakePlan(2), request).value();
-  id_ = run->run_id();
+  id_ = Begin(MakePlan(2), "confirm_within_ms: 300000");
   AnswerApplied(0, 1);
   AnswerApplied(1, 0xffffffff);
   const ApplyReport kept = Kept(id_);
@@ -364,8 +350,7 @@ TEST_F(ClusterConfirmTest, HostThatReportsARevertIsLeftOutAlone) {
   ReportReverted(2);
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
   // The others are checked without it, though it owes an answer.
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   EXPECT_TRUE(Shown().check_passed());
   Confirm();
   EXPECT_TRUE(IsAskedToKeep(0));

@@ -201,8 +201,7 @@ TEST_F(ClusterConfirmTest, MayBeRolledBackInstead) {
 
 TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   ApplyOn(2);
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   Lose(1);
   Confirm();
   ASSERT_TRUE(IsAskedToKeep(0));
@@ -235,12 +234,8 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
 TEST_F(ClusterConfirmTest, FailedRunRevertsUnlessAPersonConfirmsIt) {
   Attach("server0");
   Attach("server1");
-  ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  request.auto_confirm = true;
-  request.canary = 1;
-  const auto run = Apply(MakePlan(2), request).value();
-  id_ = run->run_id();
+  id_ = Begin(MakePlan(2),
+              "confirm_within_ms: 300000 auto_confirm: true canary: 1");
   AnswerApplied(0, kWithinMs);
   AnswerRefused(1, "a device is in use");
   const ApplyReport report = Kept(id_);
@@ -254,12 +249,9 @@ TEST_F(ClusterConfirmTest, FailedRunRevertsUnlessAPersonConfirmsIt) {
 
 TEST_F(ClusterConfirmTest, NeedsNoConfirmationWhereNoHostHadAnythingToDo) {
   Attach("server0");
-  ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
-  const auto run = Apply(MakePlan(1), request).value();
+  id_ = Begin(MakePlan(1), "confirm_within_ms: 300000");
   Answer("server0", ApplyResult::NOTHING_TO_DO);
-  EXPECT_EQ(Kept(run->run_id()).confirmation().state(),
-            Confirmation::NOT_NEEDED);
+  EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::NOT_NEEDED);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
@@ -276,9 +268,7 @@ TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
     host->mutable_steps(0)->set_id(1);
   }
   plan.set_digest(PlanDigest(plan));
-  ChangeRequest request = By("alice");
-  request.wave_size = 1;
-  const auto run = Apply(plan, request).value();
+  Begin(plan, "wave_size: 1");
   EXPECT_EQ(absl::Milliseconds(NewestTask(0).apply().confirm_within_ms()),
             kHosts * kDefaultConfirmPerWave);
 }
@@ -288,12 +278,7 @@ class SlowWavesTest : public ClusterConfirmTest {
  protected:
   SlowWavesTest() {
     for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-    ChangeRequest request = By("alice");
-    request.confirm_within = absl::Minutes(1);
-    request.wave_size = 1;
-    const auto run = Apply(MakePlan(3), request);
-    EXPECT_TRUE(run.ok()) << run.status();
-    id_ = (*run)->run_id();
+    id_ = Begin(MakePlan(3), "confirm_within_ms: 60000 wave_size: 1");
     // Its answer is late.
     Pass(absl::Seconds(59));
     AnswerApplied(0, 1000);
@@ -319,8 +304,7 @@ TEST_F(SlowWavesTest, BeginsNoWaveOnceAHostHasReverted) {
 
 TEST_F(ClusterConfirmTest, ExtendsOnAllHosts) {
   ApplyOn(2);
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   const int64_t before = Shown().deadline_ms();
   Extend(absl::Minutes(10));
   for (const int host : {0, 1}) {
@@ -338,10 +322,20 @@ TEST_F(ClusterConfirmTest, ExtendsOnAllHosts) {
   EXPECT_EQ(Shown().state(), Confirmation::REVERTING);
 }
 
+TEST_F(ClusterConfirmTest, DoesNotCallExtendedWhatIsRolledBackMeanwhile) {
+  ApplyOn(1);
+  AnswerFacts(0);
+  Extend(absl::Minutes(10));
+  ASSERT_FALSE(answer_.has_value());
+  ASSERT_TRUE(RollBack(id_).ok());
+  ASSERT_TRUE(answer_.has_value());
+  EXPECT_THAT(answer_->status().message(),
+              Tells("msg-change-not-extended", kAny, kAny));
+}
+
 TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   ApplyOn(2);
-  AnswerFacts(0);
-  AnswerFacts(1);
+  AnswerAllFacts(2);
   const int64_t before = Shown().deadline_ms();
   Extend(absl::Minutes(10));
   AnswerApplied(0, 900000);
@@ -363,7 +357,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   knows_confirm_ = false;
   Attach("server1");
   ChangeRequest request = By("alice");
-  request.confirm_within = absl::Milliseconds(kWithinMs);
+  request.options.set_confirm_within_ms(kWithinMs);
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused.message(), Tells("msg-change-cannot-revert", "server1"));
@@ -384,10 +378,9 @@ TEST_F(ClusterConfirmTest, AnswersWhoConfirmsWhenTheControllerStops) {
 
 TEST_F(ClusterConfirmTest, SaysOfAnApplyThatItStaysByItself) {
   Attach("server0");
-  const auto run = Apply(MakePlan(1)).value();
+  id_ = Begin(MakePlan(1));
   EXPECT_EQ(links_["server0"]->tasks()[0].apply().confirm_within_ms(), 0u);
   Answer("server0", ApplyResult::APPLIED);
-  id_ = run->run_id();
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(answer_->status(), HasText("it needs no confirmation"));

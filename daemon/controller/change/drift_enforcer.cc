@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/change/host_state.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/spec/host_names.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
-#include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
@@ -109,7 +109,6 @@ void DriftEnforcer::Enqueue(const std::string& host) {
   FactQueue::Work<void> work;
   work.prepare = [this, host]() -> absl::StatusOr<std::shared_ptr<FactOrder>> {
     auto order = std::make_shared<FactOrder>();
-    order->run_id = NewRunId();
     order->spec = parts_.spec();
     order->actor = ControllerActor(order->spec->name());
     order->hosts = {host};

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -33,8 +33,8 @@ DriftFact SomaxconnDrift() {
   AppliedDrift* drift = fact.mutable_value()->add_drifts();
   drift->set_apply_id("aa");
   drift->set_kind("sysctl");
-  drift->set_target(kSomaxconnKey);
-  drift->set_to("65535");
+  *drift->mutable_target() = KernelFact(kSomaxconnKey, SETTING_RUNNING);
+  drift->mutable_to()->set_number(65535);
   return fact;
 }
 
@@ -51,7 +51,7 @@ DriftReport Clean() {
 }
 
 // Two hosts whose somaxconn is 128, a spec that enforces sysctl, and a record
-// of applies by the enforcer.
+// of applies by the enforcer_.
 struct Cluster {
   Cluster() {
     spec.add_enforce("sysctl");
@@ -129,14 +129,22 @@ struct Cluster {
 
 class DriftEnforcerTest : public testing::Test {
  protected:
+  void OnDrift(const std::string& host = kHost) {
+    enforcer_.OnDrift(host, Report(SomaxconnDrift()));
+  }
+  // Reports drift, and waits for the end of the try.
+  void Try() {
+    OnDrift();
+    cluster_.WaitForTry();
+  }
+
   Cluster cluster_;
+  DriftEnforcer enforcer_{cluster_.Parts()};
 };
 
 TEST_F(DriftEnforcerTest, AppliesWhatDriftedAndNothingElse) {
   cluster_.facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
+  Try();
   ASSERT_EQ(cluster_.plans.size(), 1u);
   const ClusterPlan& plan = cluster_.plans[0];
   ASSERT_EQ(plan.hosts_size(), 1);
@@ -151,24 +159,20 @@ TEST_F(DriftEnforcerTest, AppliesWhatDriftedAndNothingElse) {
 
 TEST_F(DriftEnforcerTest, DoesNothingUnlessTheSpecSaysSo) {
   cluster_.spec.clear_enforce();
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  OnDrift();
   cluster_.spec.add_enforce("firewall");
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  OnDrift();
   EXPECT_TRUE(cluster_.observed.empty());
   EXPECT_EQ(cluster_.scheduler.pending(), 0);
 }
 
 TEST_F(DriftEnforcerTest, LeavesHostsAloneThatTheSpecDoesNotName) {
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift("node-99", Report(SomaxconnDrift()));
+  OnDrift("node-99");
   EXPECT_TRUE(cluster_.observed.empty());
 }
 
 TEST_F(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
+  Try();
   absl::Duration wait = kFirstEnforceWait;
   for (size_t tries = 1; tries < 10; ++tries) {
     ASSERT_EQ(cluster_.plans.size(), tries)
@@ -176,7 +180,7 @@ TEST_F(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
         << cluster_.Logged();
     // It drifts back at once, and reports that repeatedly.
     for (int i = 0; i < 3; ++i) {
-      enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+      OnDrift();
     }
     EXPECT_EQ(cluster_.scheduler.pending(), 1);
     EXPECT_EQ(cluster_.scheduler.UntilNext(), wait);
@@ -192,22 +196,18 @@ TEST_F(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
 }
 
 TEST_F(DriftEnforcerTest, StartsAnewWhenTheValueHasHeld) {
-  DriftEnforcer enforcer(cluster_.Parts());
   for (int round = 0; round < 3; ++round) {
-    enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-    cluster_.WaitForTry();
+    Try();
     ASSERT_EQ(cluster_.plans.size(), static_cast<size_t>(round) + 1);
     cluster_.scheduler.Advance(kFirstEnforceWait);
-    enforcer.OnDrift(kHost, Clean());
+    enforcer_.OnDrift(kHost, Clean());
   }
 }
 
 TEST_F(DriftEnforcerTest, DoesNotCountARunThatWasInTheWay) {
   cluster_.refusal = absl::UnavailableError("apply cc of alice runs");
-  DriftEnforcer enforcer(cluster_.Parts());
   for (int round = 0; round < 3; ++round) {
-    enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-    cluster_.WaitForTry();
+    Try();
     EXPECT_EQ(cluster_.plans.size(), static_cast<size_t>(round) + 1);
     cluster_.scheduler.Advance(kFirstEnforceWait);
   }
@@ -218,18 +218,14 @@ TEST_F(DriftEnforcerTest, DoesNotCountARunThatWasInTheWay) {
 TEST_F(DriftEnforcerTest, SaysWhyItFailed) {
   cluster_.outcome = ApplyReport::STOPPED;
   cluster_.error = "this host does not allow sysctl";
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
+  Try();
   EXPECT_THAT(cluster_.Logged(),
               HasSubstr("apply bb failed: this host does not allow sysctl"));
 }
 
 TEST_F(DriftEnforcerTest, LeavesToAPersonWhatTheSpecWantsOtherwiseNow) {
   cluster_.spec.mutable_kernel()->set_somaxconn(32768);
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
+  Try();
   EXPECT_TRUE(cluster_.plans.empty());
   EXPECT_THAT(cluster_.Logged(),
               HasSubstr("left alone: net.core.somaxconn: the spec asks for "
@@ -238,31 +234,25 @@ TEST_F(DriftEnforcerTest, LeavesToAPersonWhatTheSpecWantsOtherwiseNow) {
 
 TEST_F(DriftEnforcerTest, BelievesTheFactsOfNowNotTheReport) {
   cluster_.facts.mutable_drift()->mutable_value()->clear_drifts();
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
+  Try();
   EXPECT_EQ(cluster_.observed.size(), 1u);
   EXPECT_TRUE(cluster_.plans.empty());
 }
 
 TEST_F(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
   cluster_.no_facts = absl::UnavailableError("no answer in 30s");
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
+  Try();
   EXPECT_TRUE(cluster_.plans.empty());
   EXPECT_THAT(cluster_.Logged(), HasSubstr("no answer in 30s"));
   cluster_.no_facts = absl::OkStatus();
   cluster_.scheduler.Advance(kFirstEnforceWait);
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
+  Try();
   EXPECT_EQ(cluster_.plans.size(), 1u);
 }
 
 TEST_F(DriftEnforcerTest, TakesOneHostAfterTheOther) {
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift("node-02", Report(SomaxconnDrift()));
-  enforcer.OnDrift("node-01", Report(SomaxconnDrift()));
+  OnDrift("node-02");
+  OnDrift("node-01");
   cluster_.WaitForTry();
   EXPECT_EQ(cluster_.observed, std::vector<std::string>{"node-02"});
   cluster_.WaitForTry();
@@ -271,13 +261,11 @@ TEST_F(DriftEnforcerTest, TakesOneHostAfterTheOther) {
 }
 
 TEST_F(DriftEnforcerTest, BeginsNothingAfterStop) {
-  DriftEnforcer enforcer(cluster_.Parts());
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  cluster_.WaitForTry();
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
-  enforcer.Stop();
+  Try();
+  OnDrift();
+  enforcer_.Stop();
   EXPECT_EQ(cluster_.scheduler.pending(), 0);
-  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  OnDrift();
   cluster_.scheduler.Advance(absl::Hours(1));
   EXPECT_EQ(cluster_.plans.size(), 1u);
 }

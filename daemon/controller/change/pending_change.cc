@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "config/change/touched_rules.h"
+#include "config/report/verdict.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -19,40 +21,35 @@ namespace {
 // A host writes one line and syncs it.
 constexpr absl::Duration kTellDeadline = absl::Seconds(10);
 
-// The state that lasts; waits_for is computed at each read.
-std::string KeptBytes(Confirmation confirmation) {
-  confirmation.clear_waits_for_words();
-  return confirmation.SerializeAsString();
+ApplyReport HeadOf(ApplyReport report) {
+  report.clear_hosts();
+  return report;
+}
+
+bool NeedsWork(const Confirmation& confirm) {
+  return confirm.state() == Confirmation::PENDING ||
+         (confirm.state() == Confirmation::CONFIRMED &&
+          !confirm.pending().empty());
 }
 
 }  // namespace
 
 PendingChange::PendingChange(ApplyReport report,
                              std::shared_ptr<const ClusterPlan> plan,
-                             const ControllerParts& parts, Callbacks callbacks)
-    : head_(std::move(report)),
+                             const ControllerParts& parts, Save save)
+    : head_(HeadOf(report)),
       plan_(std::move(plan)),
       parts_(parts),
-      callbacks_(std::move(callbacks)),
-      confirmation_(head_.confirmation()),
+      save_(std::move(save)),
+      record_(std::move(report), plan_ != nullptr),
       // The last host to begin did so before the run ended.
       last_deadline_(std::max(
-          absl::FromUnixMillis(confirmation_.deadline_ms()),
+          absl::FromUnixMillis(head_.confirmation().deadline_ms()),
           absl::FromUnixMillis(head_.started_at_ms() +
                                static_cast<int64_t>(head_.elapsed_ms()) +
-                               confirmation_.within_ms()))) {
-  saved_ = KeptBytes(confirmation_);
-  caller_.set_who(confirmation_.confirmed_by());
-  const auto& pending = confirmation_.pending();
-  const bool confirmed = confirmation_.state() == Confirmation::CONFIRMED;
-  for (const ApplyResult& host : head_.hosts()) {
-    HostState& state = hosts_[host.host()];
-    state.unknown = host.outcome() == ApplyResult::LOST;
-    state.gone = host.not_confirmed();
-    if (host.reverts_in_ms() == 0) continue;
-    state.notified = confirmed && !absl::c_linear_search(pending, host.host());
-    state.waits = !state.notified && host.outcome() == ApplyResult::APPLIED;
-  }
+                               head_.confirmation().within_ms()))),
+      over_(!NeedsWork(head_.confirmation())) {
+  caller_.set_who(head_.confirmation().confirmed_by());
 }
 
 void PendingChange::WorkSoon() {
@@ -66,145 +63,160 @@ void PendingChange::Work() {
   std::shared_ptr<FactOrder> check;
   std::vector<std::string> to_tell;
   std::vector<Answered> answered;
-  Confirmation now;
-  bool over = false;
+  ConfirmResponse now;
+  bool ends = false;
   {
     const absl::MutexLock one_at_a_time(&working_);
-    bool changed = false;
     {
       absl::MutexLock lock(&mutex_);
-      if (over_) return;
-      StepLocked();
-      to_tell = TakePendingHostsLocked();
-      check = TakeCheckLocked(ticket);
-      over = over_ = IsOverLocked();
-      if (over) parts_.scheduler->Cancel(timer_);
-      if (over || !AnyAskedLocked()) answered.swap(waiting_);
-      now = NowLocked();
-      std::string to_save = KeptBytes(confirmation_);
-      changed = to_save != saved_;
-      saved_ = std::move(to_save);
+      if (!over_) {
+        StepLocked();
+        to_tell = TakePendingHostsLocked();
+        check = TakeCheckLocked(ticket);
+        ends = over_ = IsOverLocked();
+        // Its end may be all that is new.
+        is_news_ |= ends;
+        if (over_ || !AnyAskedLocked()) answered.swap(waiting_);
+        now = NowLocked();
+      }
     }
-    if (changed) callbacks_.save(now);
+    SaveNews();
   }
   if (check != nullptr) BeginCheck(ticket, std::move(check));
   Tell(to_tell, absl::ZeroDuration());
   for (const Answered& answer : answered) answer(now);
-  if (!over) {
-    absl::MutexLock lock(&mutex_);
-    if (over_) return;
-    parts_.scheduler->Cancel(timer_);
-    timer_ = parts_.scheduler->RunAfter(
-        kPendingRound,
-        gate_.Wrap([self = shared_from_this()] { self->WorkSoon(); }));
-    return;
+  if (ends) {
+    const Confirmation& over = now.confirmation();
+    parts_.log->Notice(ChangeText(head_), ": ",
+                       over.state() == Confirmation::CONFIRMED
+                           ? ValueText(ConfirmedWords(over))
+                           : "not confirmed in time, its hosts roll back");
   }
-  parts_.log->Notice(ChangeText(head_), ": ", EndOfConfirmation(now));
-  callbacks_.on_end(now);
+  absl::MutexLock lock(&mutex_);
+  parts_.scheduler->Cancel(timer_);
+  if (over_) return;
+  timer_ = parts_.scheduler->RunAfter(
+      kPendingRound,
+      gate_.Wrap([self = shared_from_this()] { self->WorkSoon(); }));
+}
+
+void PendingChange::SaveNews() {
+  ApplyReport report;
+  bool is_settled = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!std::exchange(is_news_, false)) return;
+    report = record_.report();
+    is_settled = over_ && !IsOpen(report);
+  }
+  save_(report, is_settled);
+}
+
+bool PendingChange::IsLateLocked() const {
+  return parts_.scheduler->Now() >=
+         absl::FromUnixMillis(KeptLocked().deadline_ms());
 }
 
 // The hosts decide by their own clocks; this clock only predicts that.
 void PendingChange::StepLocked() {
   const absl::Time now = parts_.scheduler->Now();
-  const bool late = now >= absl::FromUnixMillis(confirmation_.deadline_ms());
-  if (confirmation_.state() == Confirmation::PENDING &&
-      confirmation_.check_passed() && !late &&
-      (confirmation_.automatic() || confirmation_.confirmed_at_ms() > 0)) {
-    if (confirmation_.confirmed_at_ms() == 0) {
+  const Confirmation& kept = KeptLocked();
+  if (kept.state() == Confirmation::PENDING && kept.check_passed() &&
+      !IsLateLocked() && (kept.automatic() || kept.confirmed_at_ms() > 0)) {
+    Confirmation* const confirmed = EditLocked();
+    if (kept.confirmed_at_ms() == 0) {
       caller_ = AuditEntry();
       caller_.set_who(ControllerActor(head_.cluster()));
-      confirmation_.set_confirmed_by(caller_.who());
-      confirmation_.set_confirmed_at_ms(absl::ToUnixMillis(now));
+      confirmed->set_confirmed_by(caller_.who());
+      confirmed->set_confirmed_at_ms(absl::ToUnixMillis(now));
     }
-    confirmation_.set_state(Confirmation::CONFIRMED);
+    confirmed->set_state(Confirmation::CONFIRMED);
   }
-  const bool all_gone =
-      absl::c_any_of(hosts_,
-                     [](const auto& host) { return host.second.gone; }) &&
-      absl::c_none_of(hosts_,
-                      [](const auto& host) { return IsOpen(host.second); });
-  if (confirmation_.state() == Confirmation::PENDING && (late || all_gone) &&
+  const bool all_gone = !record_.AnyIn(kOpenStates) &&
+                        FirstWith(record_.report().hosts(),
+                                  &ApplyResult::not_confirmed, true) != nullptr;
+  if (kept.state() == Confirmation::PENDING && (IsLateLocked() || all_gone) &&
       extends_by_ == absl::ZeroDuration()) {
-    confirmation_.set_state(Confirmation::REVERTING);
+    EditLocked()->set_state(Confirmation::REVERTING);
   }
-  if (confirmation_.state() != Confirmation::CONFIRMED) return;
-  confirmation_.clear_pending();
-  for (const auto& [name, host] : hosts_) {
-    if (IsOpen(host) || host.gone) confirmation_.add_pending(name);
+  if (kept.state() == Confirmation::CONFIRMED && now >= last_deadline_ &&
+      !kept.deadlines_passed()) {
+    EditLocked()->set_deadlines_passed(true);
   }
-  confirmation_.set_deadlines_passed(now >= last_deadline_);
+  if (kept.state() == Confirmation::REVERTING || kept.deadlines_passed()) {
+    is_news_ |= record_.MoveAll(HostEvent::kDue);
+  }
+  is_news_ |= record_.UpdatePending();
 }
 
 bool PendingChange::IsOverLocked() const {
-  if (confirmation_.state() == Confirmation::PENDING) return false;
+  const Confirmation& kept = KeptLocked();
+  if (kept.state() == Confirmation::PENDING) return false;
   if (parts_.scheduler->Now() >= last_deadline_ + kRevertGrace) return true;
-  const bool may_come = confirmation_.state() == Confirmation::CONFIRMED &&
-                        absl::c_any_of(hosts_, [](const auto& host) {
-                          return host.second.unknown;
-                        });
-  return !may_come && PendingHostsLocked().empty() && !AnyAskedLocked();
-}
-
-std::vector<std::string> PendingChange::PendingHostsLocked() const {
-  std::vector<std::string> pending;
-  for (const auto& [name, host] : hosts_) {
-    if (host.waits) pending.push_back(name);
-  }
-  return pending;
+  const bool may_come =
+      kept.state() == Confirmation::CONFIRMED && record_.AnyIn({HOST_LOST});
+  return !may_come && !record_.AnyIn(kMayRevert) && !AnyAskedLocked();
 }
 
 std::vector<std::string> PendingChange::TakePendingHostsLocked() {
   std::vector<std::string> taken;
-  if (confirmation_.state() != Confirmation::CONFIRMED) return taken;
-  for (auto& [name, host] : hosts_) {
-    if (!host.waits || host.asked ||
-        parts_.scheduler->Now() < host.not_before ||
+  if (KeptLocked().state() != Confirmation::CONFIRMED) return taken;
+  const std::vector<std::string> pending = record_.HostsIn(kMayRevert);
+  for (const std::string& name : pending) {
+    Notice& notice = notices_[name];
+    if (notice.asked || parts_.scheduler->Now() < notice.not_before ||
         !parts_.hosts->IsAttached(name)) {
       continue;
     }
-    host.asked = true;
+    notice.asked = true;
     taken.push_back(name);
   }
   return taken;
 }
 
 std::vector<std::string> PendingChange::AwayLocked() const {
-  std::vector<std::string> away;
-  for (const std::string& host : PendingHostsLocked()) {
-    if (!parts_.hosts->IsAttached(host)) away.push_back(host);
-  }
+  std::vector<std::string> away = record_.HostsIn(kMayRevert);
+  DropIf(&away, [this](const std::string& host) {
+    return parts_.hosts->IsAttached(host);
+  });
   return away;
 }
 
 bool PendingChange::AnyAskedLocked() const {
-  return absl::c_any_of(hosts_,
-                        [](const auto& host) { return host.second.asked; });
+  return absl::c_any_of(notices_,
+                        [](const auto& each) { return each.second.asked; });
 }
 
-Confirmation PendingChange::NowLocked() const {
-  Confirmation now = confirmation_;
-  now.clear_waits_for_words();
-  if (now.state() != Confirmation::PENDING) return now;
+ConfirmResponse PendingChange::NowLocked() const {
+  ConfirmResponse response;
+  response.set_schema_version(1);
+  response.set_run_id(head_.run_id());
+  Confirmation& now = *response.mutable_confirmation();
+  now = KeptLocked();
+  if (over_ || now.state() != Confirmation::PENDING) return response;
   FindingValue waits;
   if (const auto away = AwayLocked(); !away.empty()) {
     waits = Worded("hub-waits-attach", NameList(away));
-  } else if (!confirmation_.check_passed()) {
+  } else if (!now.check_passed()) {
     waits = check_failed_.words().empty()
                 ? Worded("hub-waits-check")
                 : Worded("hub-waits-check-failed", check_failed_);
   }
-  if (!confirmation_.automatic() && confirmation_.confirmed_at_ms() == 0) {
+  if (!now.automatic() && now.confirmed_at_ms() == 0) {
     const FindingValue person = Worded("hub-waits-person");
     waits = waits.words().empty() ? person : Worded("hub-and", waits, person);
   }
   if (!waits.words().empty()) *now.mutable_waits_for_words() = waits;
-  return now;
+  return response;
 }
 
-bool PendingChange::IsOpenOn(const std::string& host) const {
+ApplyReport PendingChange::report() const {
   absl::MutexLock lock(&mutex_);
-  const auto found = hosts_.find(host);
-  return found != hosts_.end() && IsOpen(found->second);
+  ApplyReport report = record_.report();
+  if (report.has_confirmation()) {
+    *report.mutable_confirmation() = NowLocked().confirmation();
+  }
+  return report;
 }
 
 void PendingChange::CheckSoonLocked() {
@@ -215,16 +227,15 @@ void PendingChange::CheckSoonLocked() {
 std::shared_ptr<FactOrder> PendingChange::TakeCheckLocked(
     FactQueue::Ticket ticket) {
   const absl::Time now = parts_.scheduler->Now();
-  if (confirmation_.state() != Confirmation::PENDING ||
-      confirmation_.check_passed() || check_ != 0 || now < next_check_ ||
+  if (KeptLocked().state() != Confirmation::PENDING ||
+      KeptLocked().check_passed() || check_ != 0 || now < next_check_ ||
       !AwayLocked().empty()) {
     return nullptr;
   }
   const auto order = std::make_shared<FactOrder>();
-  order->run_id = NewRunId();
   order->actor = ControllerActor(head_.cluster());
   order->spec = parts_.spec->spec();
-  order->hosts = PendingHostsLocked();
+  order->hosts = record_.HostsIn(kMayRevert);
   if (order->hosts.empty()) return nullptr;
   if (plan_ != nullptr && !plan_->hosts().empty()) {
     order->network_namespace = plan_->hosts(0).network_namespace();
@@ -270,19 +281,19 @@ void PendingChange::OnFacts(FactQueue::Ticket ticket, const FactOrder& order,
     if (check_ != ticket) return;  // Another check replaces it.
     check_ = 0;
     // A host that came meanwhile was not asked: check all at once.
-    const bool of_all = order.hosts == PendingHostsLocked();
+    const bool of_all = order.hosts == record_.HostsIn(kMayRevert);
     const bool passed = of_all && wrong.words().empty();
     // Keep the first and the passing check; others would fill the history.
-    keep = passed || confirmation_.check_run_id().empty();
-    if (keep) confirmation_.set_check_run_id(order.run_id);
-    confirmation_.set_check_passed(passed);
+    keep = passed || KeptLocked().check_run_id().empty();
+    if (keep) EditLocked()->set_check_run_id(order.run_id);
+    if (passed) EditLocked()->set_check_passed(true);
     check_failed_ = wrong;
     if (of_all) {
       check_wait_ =
           std::clamp(2 * check_wait_, kFirstCheckWait, kLongestCheckWait);
       const absl::Time now = parts_.scheduler->Now();
       const absl::Time last =
-          absl::FromUnixMillis(confirmation_.deadline_ms()) - kFirstCheckWait;
+          absl::FromUnixMillis(KeptLocked().deadline_ms()) - kFirstCheckWait;
       next_check_ = now + check_wait_;
       if (now < last) next_check_ = std::min(next_check_, last);
     }
@@ -311,9 +322,7 @@ void PendingChange::Tell(const std::vector<std::string>& hosts,
     task.host = host;
     task.deadline = kTellDeadline;
     ConfirmTask* const confirm = task.task.mutable_confirm();
-    if (parts_.audit != nullptr) {
-      FillInAsker(caller, parts_.audit->head_to_tell(), confirm);
-    }
+    FillInAsker(caller, parts_.audit->head_to_tell(), confirm);
     confirm->set_apply_id(head_.apply_id());
     confirm->set_actor(caller.who());
     confirm->set_extend_by_ms(ToMs(extend_by));
@@ -341,15 +350,17 @@ void PendingChange::OnAnswer(const std::string& host, absl::Duration extend_by,
   bool all;
   {
     absl::MutexLock lock(&mutex_);
-    HostState& state = hosts_[host];
-    state.asked = false;
-    is_news = !done && ValueText(state.why_not) != ValueText(why_not);
-    state.why_not = why_not;
-    state.refused = !done;
-    if (!done) state.not_before = parts_.scheduler->Now() + kPendingRound;
-    if (done && extend_by == absl::ZeroDuration()) {
-      state.notified = true;
-      state.waits = false;
+    Notice& notice = notices_[host];
+    notice.asked = false;
+    is_news = !done && (!notice.why_not.has_value() ||
+                        ValueText(*notice.why_not) != ValueText(why_not));
+    notice.why_not.reset();
+    const std::optional<size_t> index = record_.IndexOf(host);
+    if (!done) {
+      notice.why_not = why_not;
+      notice.not_before = parts_.scheduler->Now() + kPendingRound;
+    } else if (extend_by == absl::ZeroDuration() && index.has_value()) {
+      is_news_ |= record_.Move(*index, HostEvent::kKept);
     }
     all = !AnyAskedLocked();
   }
@@ -367,19 +378,21 @@ void PendingChange::OnAnswer(const std::string& host, absl::Duration extend_by,
 void PendingChange::EndExtend() {
   std::vector<FindingValue> refused;
   Answered answered;
-  Confirmation now;
+  ConfirmResponse now;
   {
     absl::MutexLock lock(&mutex_);
     last_deadline_ += extends_by_;
-    for (const auto& [name, host] : hosts_) {
-      if (!host.waits || !host.refused) continue;
-      refused.push_back(Worded("hub-with-why", name, host.why_not));
+    for (const auto& [name, notice] : notices_) {
+      if (!notice.why_not.has_value() || !record_.IsIn(name, kMayRevert)) {
+        continue;
+      }
+      refused.push_back(Worded("hub-with-why", name, *notice.why_not));
     }
     if (refused.empty()) {
       const int64_t by_ms = absl::ToInt64Milliseconds(extends_by_);
-      confirmation_.set_deadline_ms(confirmation_.deadline_ms() + by_ms);
-      confirmation_.set_within_ms(confirmation_.within_ms() +
-                                  static_cast<uint32_t>(by_ms));
+      Confirmation* const later = EditLocked();
+      later->set_deadline_ms(later->deadline_ms() + by_ms);
+      later->set_within_ms(later->within_ms() + static_cast<uint32_t>(by_ms));
       CheckSoonLocked();
     }
     extends_by_ = absl::ZeroDuration();
@@ -397,14 +410,15 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
   const CallbackGate::Pass pass(gate_);
   {
     absl::MutexLock lock(&mutex_);
-    const bool late = parts_.scheduler->Now() >=
-                      absl::FromUnixMillis(confirmation_.deadline_ms());
-    if (!over_ && (confirmation_.state() == Confirmation::CONFIRMED ||
-                   (confirmation_.state() == Confirmation::PENDING && !late))) {
-      if (confirmation_.confirmed_at_ms() == 0) {
+    const Confirmation& kept = KeptLocked();
+    if (!over_ &&
+        (kept.state() == Confirmation::CONFIRMED ||
+         (kept.state() == Confirmation::PENDING && !IsLateLocked()))) {
+      if (kept.confirmed_at_ms() == 0) {
         caller_ = caller;
-        confirmation_.set_confirmed_by(caller.who());
-        confirmation_.set_confirmed_at_ms(
+        Confirmation* const confirmed = EditLocked();
+        confirmed->set_confirmed_by(caller.who());
+        confirmed->set_confirmed_at_ms(
             absl::ToUnixMillis(parts_.scheduler->Now()));
       }
       CheckSoonLocked();
@@ -424,18 +438,15 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
   std::vector<std::string> hosts;
   {
     absl::MutexLock lock(&mutex_);
-    const absl::Duration within =
-        absl::Milliseconds(confirmation_.within_ms()) + by;
-    hosts = PendingHostsLocked();
+    const Confirmation& kept = KeptLocked();
+    const absl::Duration within = absl::Milliseconds(kept.within_ms()) + by;
+    hosts = record_.HostsIn(kMayRevert);
     const std::vector<std::string> away = AwayLocked();
-    const bool late = parts_.scheduler->Now() >=
-                      absl::FromUnixMillis(confirmation_.deadline_ms());
-    if (over_ || late || confirmation_.state() != Confirmation::PENDING) {
-      refused =
-          PreconditionWords(confirmation_.state() == Confirmation::CONFIRMED
-                                ? "msg-change-confirmed"
-                                : "msg-change-deadline-passed",
-                            change);
+    if (over_ || IsLateLocked() || kept.state() != Confirmation::PENDING) {
+      refused = PreconditionWords(kept.state() == Confirmation::CONFIRMED
+                                      ? "msg-change-confirmed"
+                                      : "msg-change-deadline-passed",
+                                  change);
     } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
       refused = InvalidWords("msg-change-extended-too-far", change,
                              absl::FormatDuration(within),
@@ -449,11 +460,10 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
       refused = UnavailableWords("msg-change-being-notified", change);
     } else {
       for (const std::string& host : hosts) {
-        hosts_[host].asked = true;
-        hosts_[host].refused = false;
-        hosts_[host].why_not.Clear();
+        notices_[host] = Notice();
+        notices_[host].asked = true;
       }
-      if (confirmation_.confirmed_at_ms() == 0) caller_ = caller;
+      if (kept.confirmed_at_ms() == 0) caller_ = caller;
       extends_by_ = by;
       extending_ = answered;
     }
@@ -462,93 +472,90 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
   Tell(hosts, by);
 }
 
-Confirmation PendingChange::GiveUp() {
+std::vector<PendingChange::Answered> PendingChange::EndLocked(
+    FactQueue::Ticket* check) {
+  over_ = true;
+  parts_.scheduler->Cancel(timer_);
+  *check = std::exchange(check_, 0);
+  std::vector<Answered> answered = std::exchange(waiting_, {});
+  if (extending_ != nullptr) answered.push_back(std::move(extending_));
+  extending_ = nullptr;
+  return answered;
+}
+
+void PendingChange::GiveUp() {
   std::vector<Answered> answered;
-  Confirmation now;
+  Answered extension;
+  FindingValue hosts;
+  FactQueue::Ticket check = 0;
+  {
+    const absl::MutexLock one_at_a_time(&working_);
+    {
+      absl::MutexLock lock(&mutex_);
+      if (over_) return;
+      extension = std::exchange(extending_, nullptr);
+      hosts = NameList(record_.HostsIn(kMayRevert));
+      answered = EndLocked(&check);
+      // Even a confirmed one, so that the next controller does not confirm it.
+      EditLocked()->set_state(Confirmation::REVERTING);
+      record_.MoveAll(HostEvent::kDue);
+    }
+    SaveNews();
+  }
+  if (check != 0) parts_.queue->Leave(check);
+  for (const Answered& answer : answered) answer(response());
+  if (extension == nullptr) return;
+  extension(
+      UnavailableWords("msg-change-not-extended", ChangeWords(head_), hosts));
+}
+
+void PendingChange::TakeBack(const ApplyReport& rollback) {
+  const absl::MutexLock one_at_a_time(&working_);
   {
     absl::MutexLock lock(&mutex_);
-    over_ = true;
-    // Even a confirmed one, so that the next controller does not confirm it.
-    confirmation_.set_state(Confirmation::REVERTING);
-    answered.swap(waiting_);
-    now = NowLocked();
+    is_news_ |= record_.TakeBack(rollback);
   }
-  Stop();
-  for (const Answered& answer : answered) answer(now);
-  return now;
+  SaveNews();
 }
 
-bool PendingChange::BeginWaitLocked(HostState* state) {
-  // Leave out a host that has reverted: it could fail every check.
-  if (state->notified || state->waits || state->gone) return false;
-  state->waits = true;
-  if (confirmation_.state() == Confirmation::PENDING) {
-    // The check that passed did not ask this host.
-    confirmation_.set_check_passed(false);
-    next_check_ = absl::InfinitePast();
-  }
-  return true;
-}
-
-void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
-  const absl::Time first = absl::FromUnixMillis(
-      head_.started_at_ms() + int64_t{confirmation_.within_ms()});
+void PendingChange::AddHostLocked(const std::string& host, absl::Time at) {
+  const Confirmation& kept = KeptLocked();
+  const absl::Time first =
+      absl::FromUnixMillis(head_.started_at_ms() + int64_t{kept.within_ms()});
   if (at < first - kRevertGrace || at > last_deadline_ + kRevertGrace) {
     parts_.log->Warning(ChangeText(head_), ": host ", host,
                         " says that it rolls back at ", absl::FormatTime(at),
                         ", which was not agreed");
-  } else if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
-    confirmation_.set_deadline_ms(absl::ToUnixMillis(at));
+  } else if (at < absl::FromUnixMillis(kept.deadline_ms())) {
+    EditLocked()->set_deadline_ms(absl::ToUnixMillis(at));
   }
+  if (kept.state() != Confirmation::PENDING) return;
+  // The check that passed did not ask this host.
+  EditLocked()->set_check_passed(false);
+  next_check_ = absl::InfinitePast();
 }
 
 void PendingChange::OnPastApplies(const std::string& host,
                                   const PastApplies& past) {
-  bool news = false;
   FactQueue::Ticket without_it = 0;
   {
     absl::MutexLock lock(&mutex_);
-    const auto found = hosts_.find(host);
-    if (over_ || found == hosts_.end()) return;
-    HostState& state = found->second;
-    const bool was_unknown = state.unknown;
-    const bool had_waited = state.waits;
-    // The host has never begun the apply.
-    if (past.knows_all() && past.at_work() != head_.apply_id() &&
-        !absl::c_linear_search(past.journals(), head_.apply_id())) {
-      state.unknown = false;
-    }
-    for (const ApplyResult& result : past.results()) {
-      if (result.apply_id() != head_.apply_id() || result.of_rollback()) {
-        continue;
-      }
-      state.unknown = false;
-      if (result.outcome() == ApplyResult::APPLIED) {
-        // The host was lost, but has the apply.
-        if (result.reverts_in_ms() > 0) news |= BeginWaitLocked(&state);
-        continue;
-      }
-      news |= state.waits;
-      state.gone |= result.not_confirmed();
-      state.waits = false;
-    }
-    if (past.waits_for_confirmation() == head_.apply_id() && !state.notified) {
-      news |= BeginWaitLocked(&state);
-      if (!had_waited) {
-        TakeDeadlineLocked(host, parts_.scheduler->Now() +
-                                     absl::Milliseconds(past.reverts_in_ms()));
-      }
-      state.unknown = false;
-    }
-    news |= was_unknown && !state.unknown;
-    if (had_waited && !state.waits) {
+    const bool had_it = record_.IsIn(host, kMayRevert);
+    if (!record_.Merge(host, past)) return;
+    is_news_ = true;
+    const bool has_it = record_.IsIn(host, kMayRevert);
+    if (has_it && !had_it && !over_) {
+      const ApplyResult& known = record_.host(*record_.IndexOf(host));
+      AddHostLocked(host, parts_.scheduler->Now() +
+                              absl::Milliseconds(known.reverts_in_ms()));
+    } else if (had_it && !has_it) {
       // Do not wait for its answer: another check is due for the others.
       if (check_ != 0) next_check_ = absl::InfinitePast();
       without_it = std::exchange(check_, 0);
     }
   }
   if (without_it != 0) parts_.queue->Leave(without_it);
-  if (news) WorkSoon();
+  WorkSoon();
 }
 
 void PendingChange::Stop() {
@@ -556,12 +563,7 @@ void PendingChange::Stop() {
   std::vector<Answered> answered;
   {
     absl::MutexLock lock(&mutex_);
-    over_ = true;
-    std::swap(check, check_);
-    answered.swap(waiting_);
-    if (extending_ != nullptr) answered.push_back(std::move(extending_));
-    extending_ = nullptr;
-    parts_.scheduler->Cancel(timer_);
+    answered = EndLocked(&check);
   }
   if (check != 0) parts_.queue->Leave(check);
   for (const Answered& answer : answered) {

@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
     absl::MutexLock lock(&gate->mutex_);
     for (const LockEntry& each : locks) gate->locks_[each.identity()] = each;
   }
-  log->Notice(absl::StrCat("locked identities: ", locks.size()));
+  log->Notice("locked identities: ", locks.size());
   const absl::Status settled = gate->SaveLocks();
   if (!settled.ok()) log->Warning(settled.message());
   if (!options.crl.empty()) {
@@ -217,10 +217,7 @@ absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
 
 std::vector<LockEntry> IdentityGate::Locks() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<LockEntry> locks;
-  locks.reserve(locks_.size());
-  for (const auto& [identity, entry] : locks_) locks.push_back(entry);
-  return locks;
+  return Each<LockEntry>(locks_, [](const auto& each) { return each.second; });
 }
 
 size_t IdentityGate::EndRefused() {
@@ -238,18 +235,13 @@ size_t IdentityGate::EndRefused() {
     }
   }
   for (const auto& [watched, why] : refused) {
-    log_->Warning(absl::StrCat("ended a stream: ", why.message()));
+    log_->Warning("ended a stream: ", why.message());
     watched.end(why);
   }
   return refused.size();
 }
 
 void IdentityGate::Sweep() {
-  bool unsaved;
-  {
-    absl::MutexLock lock(&mutex_);
-    unsaved = !unsaved_.empty();
-  }
   // A full pool is already reading or writing.
   if (!options_.crl.empty()) {
     reader_.TryRun(callbacks_.Wrap([this] {
@@ -257,7 +249,7 @@ void IdentityGate::Sweep() {
       EndRefused();
     }));
   }
-  if (unsaved) writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
+  writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   EndRefused();
 }
 
@@ -291,10 +283,10 @@ void IdentityGate::KeepListAges() {
     if (kept != kept_ages_.end() && !IsOlder(kept->second, age)) continue;
     const absl::Status status = store_->PutListAge(issuer, age);
     if (!status.ok()) {
-      return log_->Error(absl::StrCat(
+      return log_->Error(
           "revocation lists: after a restart older ones would be taken, since "
           "the ages of these cannot be written: ",
-          status.message()));
+          status.message());
     }
     kept_ages_[issuer] = age;
   }
@@ -341,17 +333,16 @@ void IdentityGate::ReadLists() {
     not_in_force_ = not_in_force;
   }
   if (!same && !status.ok()) {
-    log_->Error(absl::StrCat("revocation lists: ", status.message(),
-                             "; new connections are refused until that is "
-                             "fixed, and open streams continue"));
+    log_->Error("revocation lists: ", status.message(),
+                "; new connections are refused until that is "
+                "fixed, and open streams continue");
   } else if (!same) {
-    log_->Info(absl::StrCat("revocation lists: ", lists->lists(), " read from ",
-                            options_.crl, ", with ", lists->revoked(),
-                            " certificates"));
+    log_->Info("revocation lists: ", lists->lists(), " read from ",
+               options_.crl, ", with ", lists->revoked(), " certificates");
   }
   if (news && !not_in_force.empty()) {
-    log_->Error(absl::StrCat("revocation lists: ", not_in_force,
-                             "; peers of that CA are refused"));
+    log_->Error("revocation lists: ", not_in_force,
+                "; peers of that CA are refused");
   }
 }
 

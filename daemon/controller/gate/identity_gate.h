@@ -165,7 +165,7 @@ class IdentityGate {
       ABSL_LOCKS_EXCLUDED(ages_mutex_);
   // Writes unsaved ages; the next sweep tries again if the disk fails.
   void KeepListAges() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_);
-  // Writes the ages of lists and the locks that are not on disk.
+  // Writes the ages of lists and the locks that are not on disk, if any.
   void Save() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_, mutex_);
 
   const IdentityGateOptions options_;

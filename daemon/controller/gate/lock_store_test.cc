@@ -84,11 +84,10 @@ TEST(LockStoreTest, FileIsItsOwnersAlone) {
 class LockFilesTest : public testing::Test {
  protected:
   void SetUp() override {
-    const auto store = LockStore::Open(folder_);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)->Put(LockOf("user/bob", "left")).ok());
+    const auto store = LockStore::Open(folder_).value();
+    ASSERT_TRUE(store->Put(LockOf("user/bob", "left")).ok());
     one_ = {Read(kLockFile), Read(kLockSumFile)};
-    ASSERT_TRUE((*store)->Put(LockOf("user/carl", "stolen")).ok());
+    ASSERT_TRUE(store->Put(LockOf("user/carl", "stolen")).ok());
     two_ = {Read(kLockFile), Read(kLockSumFile)};
   }
 
@@ -195,10 +194,8 @@ TEST(LockStoreTest, NoAgeOfAListIsForgottenSilently) {
   const std::string folder = NewStateFolder();
   const std::string path = folder + "/" + kLockFile;
   const auto put = [&folder](const char* number) {
-    const auto store = LockStore::Open(folder);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE(
-        (*store)->PutListAge("ca", {number, absl::UnixEpoch(), 0}).ok());
+    const auto store = LockStore::Open(folder).value();
+    ASSERT_TRUE(store->PutListAge("ca", {number, absl::UnixEpoch(), 0}).ok());
   };
   const auto code = [&folder] {
     return LockStore::Open(folder).status().code();

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/telling.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -24,11 +25,6 @@ using testing::HasSubstr;
 
 std::string FileIn(const std::string& folder) {
   return absl::StrCat(folder, "/", kHistoryFile);
-}
-
-std::string ReadWhole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 void WriteWhole(const std::string& path, const std::string& bytes) {
@@ -48,13 +44,13 @@ std::string FolderWith(int entries, size_t bytes) {
 
 // The file stays as it was: damage is evidence, and a person may repair it.
 void ExpectRefusedAsDamaged(const std::string& folder) {
-  const std::string before = ReadWhole(FileIn(folder));
+  const std::string before = TextOfFile(FileIn(folder));
   const absl::Status status = HistoryStore::Open(folder).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr(FileIn(folder) + ": is damaged"),
                     HasSubstr("backup"), HasSubstr("move it away")));
-  EXPECT_EQ(ReadWhole(FileIn(folder)), before);
+  EXPECT_EQ(TextOfFile(FileIn(folder)), before);
 }
 
 TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
@@ -72,7 +68,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
       std::filesystem::copy(FileIn(folder) + suffix, FileIn(crashed) + suffix);
     }
   }
-  ASSERT_NE(ReadWhole(FileIn(crashed)), ReadWhole(FileIn(folder)));
+  ASSERT_NE(TextOfFile(FileIn(crashed)), TextOfFile(FileIn(folder)));
   const auto store = OpenStore(crashed);
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(store->List({})->entries_size(), 20);
@@ -146,7 +142,7 @@ TEST(HistoryDamageTest, RefusesGarbageAndAnEmptyFile) {
 }
 
 TEST(HistoryDamageTest, RefusesTruncatedFileOfAnyLength) {
-  const std::string whole = ReadWhole(FileIn(FolderWith(5, 20000)));
+  const std::string whole = TextOfFile(FileIn(FolderWith(5, 20000)));
   const std::string folder = NewStateFolder();
   for (size_t size = 1; size < whole.size(); size += 4001) {
     SCOPED_TRACE(size);
@@ -157,7 +153,7 @@ TEST(HistoryDamageTest, RefusesTruncatedFileOfAnyLength) {
 
 TEST(HistoryDamageTest, RefusesOverwrittenTables) {
   const std::string folder = FolderWith(5, 20000);
-  std::string bytes = ReadWhole(FileIn(folder));
+  std::string bytes = TextOfFile(FileIn(folder));
   // Damage the tables' pages, after the page with the header.
   bytes.replace(4096, 4 * 4096, std::string(4 * 4096, '\xff'));
   WriteWhole(FileIn(folder), bytes);
@@ -174,7 +170,7 @@ TEST(HistoryDamageTest, RefusesFolderInPlaceOfFile) {
 
 TEST(HistoryDamageTest, FlippedByteOfDetailIsNoticedAndCostsOneEntry) {
   const std::string folder = FolderWith(3, 20000);
-  std::string bytes = ReadWhole(FileIn(folder));
+  std::string bytes = TextOfFile(FileIn(folder));
   const std::string second = TestCheck(TestId(2), 20000).report().notes(0);
   const size_t place = bytes.find(second.substr(9000, 1000));
   ASSERT_NE(place, std::string::npos);

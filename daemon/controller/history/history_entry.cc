@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/change/host_state.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
@@ -87,16 +88,6 @@ FindingValue HistoryKindName(HistoryKind kind) {
   return Worded(absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}}));
 }
 
-FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
-  const std::string name = ApplyResult::Outcome_Name(outcome);
-  if (outcome == ApplyResult::OUTCOME_UNSPECIFIED || name.empty()) {
-    return Worded("hub-without-result");
-  }
-  return Worded(
-      absl::StrReplaceAll(absl::StrCat("apply-", absl::AsciiStrToLower(name)),
-                          {{"_with_", "-"}, {"_", "-"}}));
-}
-
 std::string RunOutcomeName(const ApplyReport& report) {
   return OutcomeName(Standing::kAsTheRunEnded, report.outcome());
 }
@@ -104,10 +95,7 @@ std::string RunOutcomeName(const ApplyReport& report) {
 FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end) {
   std::map<ApplyResult::Outcome, int> hosts;
   for (size_t i = begin; i < end; ++i) {
-    const ApplyResult& host = report.hosts(static_cast<int>(i));
-    const bool is_running = report.outcome() == ApplyReport::RUNNING &&
-                            host.error_words().words() == kNoAnswerYet;
-    ++hosts[is_running ? ApplyResult::RUNNING : host.outcome()];
+    ++hosts[report.hosts(static_cast<int>(i)).outcome()];
   }
   std::vector<FindingValue> counts;
   for (const auto& [outcome, count] : hosts) {
@@ -160,8 +148,7 @@ HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms) {
   return record;
 }
 
-HistoryRecord RecordOfApply(ApplyReport report,
-                            const std::string& network_namespace) {
+HistoryRecord RecordOfApply(ApplyReport report) {
   HistoryRecord record;
   HistoryEntry* const entry = record.mutable_entry();
   entry->set_id(report.run_id());
@@ -174,7 +161,7 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());
   entry->set_force(report.force());
-  entry->set_network_namespace(network_namespace);
+  entry->set_network_namespace(report.network_namespace());
   *record.mutable_apply() = std::move(report);
   return record;
 }

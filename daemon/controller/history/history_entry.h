@@ -25,13 +25,6 @@ namespace clusterd {
 // "check", "plan", "apply" or "rollback"; "kind 17" for an unknown kind.
 FindingValue HistoryKindName(HistoryKind kind);
 
-// The error of a running host, kept as LOST until it answers.
-inline constexpr char kNoAnswerYet[] = "hub-no-answer-yet";
-
-// The outcome's name in words, such as "rolled back with residues"; "without
-// result" for an unset or unknown one.
-FindingValue OutcomeWords(ApplyResult::Outcome outcome);
-
 // "succeeded", "cancelled" and so on: the outcome's name as a word;
 // "interrupted" for none.
 std::string RunOutcomeName(const ApplyReport& report);
@@ -44,9 +37,8 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 // Actor, id and time are the plan's. `elapsed_ms`: of planning.
 HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms);
 
-// Also for rollbacks. `network_namespace`: NetworkNamespaceText.
-HistoryRecord RecordOfApply(ApplyReport report,
-                            const std::string& network_namespace);
+// Also for rollbacks.
+HistoryRecord RecordOfApply(ApplyReport report);
 
 }  // namespace clusterd
 

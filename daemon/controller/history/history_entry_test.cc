@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/from_text.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -26,12 +27,9 @@ TEST(RecordOfCheckTest, TellsWhoWhenAndWhat) {
   Report report = MakeReport(FAIL);
   report.set_network_namespace("container:train-1");
   const HistoryRecord record = RecordOfCheck(report, "alice");
-  EXPECT_EQ(record.entry().id(), "0123456789abcdef");
-  EXPECT_EQ(record.entry().kind(), HISTORY_CHECK);
-  EXPECT_EQ(record.entry().actor(), "alice");
-  EXPECT_EQ(record.entry().started_at_ms(), 1000);
-  EXPECT_EQ(record.entry().elapsed_ms(), 250);
-  EXPECT_EQ(record.entry().outcome(), "fail");
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      id: "0123456789abcdef" kind: HISTORY_CHECK actor: "alice"
+      started_at_ms: 1000 elapsed_ms: 250 outcome: "fail")"));
   EXPECT_EQ(ValueText(record.entry().summary_words()),
             "2 hosts; 2 failed, 28 passed, 1 skipped of 31 rules");
   EXPECT_EQ(record.entry().hosts(), 2u);
@@ -82,12 +80,9 @@ ClusterPlan MakePlan(int hosts, int with_steps, int blocked) {
 
 TEST(RecordOfPlanTest, CountsHostsAndSteps) {
   const HistoryRecord record = RecordOfPlan(MakePlan(40, 12, 1), 300);
-  EXPECT_EQ(record.entry().id(), "00000000000000aa");
-  EXPECT_EQ(record.entry().kind(), HISTORY_PLAN);
-  EXPECT_EQ(record.entry().actor(), "bob");
-  EXPECT_EQ(record.entry().started_at_ms(), 4700);
-  EXPECT_EQ(record.entry().elapsed_ms(), 300);
-  EXPECT_EQ(record.entry().outcome(), "changes");
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      id: "00000000000000aa" kind: HISTORY_PLAN actor: "bob"
+      started_at_ms: 4700 elapsed_ms: 300 outcome: "changes")"));
   EXPECT_EQ(ValueText(record.entry().summary_words()),
             PlanCountsText(CountPlan(record.plan())));
   EXPECT_EQ(record.plan().hosts_size(), 40);
@@ -129,14 +124,12 @@ FindingValue HostsOf(int count, const char* outcome) {
 }
 
 TEST(RecordOfApplyTest, CountsHostsByOutcome) {
-  const HistoryRecord record =
-      RecordOfApply(MakeApply(ApplyReport::STOPPED), "pid:7");
-  EXPECT_EQ(record.entry().id(), "00000000000000bb");
-  EXPECT_EQ(record.entry().kind(), HISTORY_APPLY);
-  EXPECT_EQ(record.entry().actor(), "carol");
-  EXPECT_EQ(record.entry().started_at_ms(), 7000);
-  EXPECT_EQ(record.entry().elapsed_ms(), 90);
-  EXPECT_EQ(record.entry().outcome(), "stopped");
+  ApplyReport report = MakeApply(ApplyReport::STOPPED);
+  report.set_network_namespace("pid:7");
+  const HistoryRecord record = RecordOfApply(report);
+  EXPECT_THAT(record.entry(), HasFields(R"(
+      id: "00000000000000bb" kind: HISTORY_APPLY actor: "carol"
+      started_at_ms: 7000 elapsed_ms: 90 outcome: "stopped")"));
   EXPECT_EQ(ValueText(record.entry().summary_words()),
             Say("hub-and", Counted(4, "host"),
                 Listed({HostsOf(2, "apply-applied"), HostsOf(1, "apply-undone"),
@@ -150,7 +143,7 @@ TEST(RecordOfApplyTest, CountsHostsByOutcome) {
 
 TEST(RecordOfApplyTest, NoOutcomeCountsAsInterrupted) {
   const auto outcome = [](ApplyReport::Outcome outcome) {
-    return RecordOfApply(MakeApply(outcome), "").entry().outcome();
+    return RecordOfApply(MakeApply(outcome)).entry().outcome();
   };
   EXPECT_EQ(outcome(ApplyReport::RUNNING), "running");
   EXPECT_EQ(outcome(ApplyReport::SUCCEEDED), "succeeded");
@@ -163,7 +156,7 @@ TEST(RecordOfApplyTest, RollbackBelongsToItsApply) {
   report.set_rollback(true);
   report.set_run_id("00000000000000cc");
   report.set_enforced(true);
-  const HistoryEntry entry = RecordOfApply(report, "").entry();
+  const HistoryEntry entry = RecordOfApply(report).entry();
   EXPECT_EQ(entry.kind(), HISTORY_ROLLBACK);
   EXPECT_EQ(entry.id(), "00000000000000cc");
   EXPECT_EQ(entry.parent_id(), "00000000000000bb");
@@ -187,7 +180,7 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
   report.add_hosts()->set_outcome(ApplyResult::APPLIED);
   const auto summary = [&report](Confirmation::State state) {
     report.mutable_confirmation()->set_state(state);
-    return ValueText(RecordOfApply(report, "").entry().summary_words());
+    return ValueText(RecordOfApply(report).entry().summary_words());
   };
   report.mutable_confirmation()->set_confirmed_by("bob");
   const FindingValue applied =
@@ -213,7 +206,7 @@ TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {
       "run_id: '0123456789abcdef' outcome: SUCCEEDED "
       "hosts {outcome: APPLIED} hosts {outcome: NOTHING_TO_DO}");
   const auto outcome = [&report] {
-    return RecordOfApply(report, "").entry().outcome();
+    return RecordOfApply(report).entry().outcome();
   };
   EXPECT_EQ(outcome(), "succeeded");
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);

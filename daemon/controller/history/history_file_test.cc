@@ -81,11 +81,11 @@ TEST(HistoryFileTest, SetsWhatDurabilityRestsOn) {
 }
 
 TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
-  for (const char* other : {"3", "5"}) {
+  for (const char* other : {"4", "6"}) {
     const absl::Status status =
         StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
-    EXPECT_THAT(status.message(), Tells("msg-hub-file-format", kAny, other, 4));
+    EXPECT_THAT(status.message(), Tells("msg-hub-file-format", kAny, other, 5));
   }
 }
 
@@ -97,10 +97,12 @@ TEST(HistoryFileTest, RefusesOtherDatabase) {
 
 TEST(HistoryFileTest, TablesTakeNoOtherTypes) {
   const auto file = OpenHistoryFile(NewStateFolder()).value();
-  EXPECT_FALSE(file.database
-                   ->Execute("INSERT INTO entry (id, kind, running, bytes, "
-                             "sha256, entry) VALUES ('a', 'x', 0, 0, x'', x'')")
-                   .ok());
+  EXPECT_FALSE(
+      file.database
+          ->Execute("INSERT INTO entry (id, kind, running, open, bytes, "
+                    "sha256, entry) "
+                    "VALUES ('a', 'x', 0, 0, 0, x'', x'')")
+          .ok());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "config/change/change_record.h"
 #include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
@@ -33,6 +34,7 @@ constexpr SqliteFormat kFormat = {
     "  id TEXT NOT NULL UNIQUE,"
     "  kind INTEGER NOT NULL,"
     "  running INTEGER NOT NULL,"
+    "  open INTEGER NOT NULL,"
     "  bytes INTEGER NOT NULL,"
     "  sha256 BLOB NOT NULL,"
     "  entry BLOB NOT NULL"
@@ -317,11 +319,13 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
     RETURN_IF_ERROR(MakeRoomLocked(record.entry(), bytes));
     const std::string& id = record.entry().id();
     RETURN_IF_ERROR(database_->Run(
-        "INSERT INTO entry (id, kind, running, bytes, sha256, entry) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO UPDATE "
-        "SET kind = ?2, running = ?3, bytes = ?4, sha256 = ?5, entry = ?6",
+        "INSERT INTO entry (id, kind, running, open, bytes, sha256, entry) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO UPDATE SET "
+        "kind = ?2, running = ?3, open = ?4, bytes = ?5, sha256 = ?6, "
+        "entry = ?7",
         {id, record.entry().kind(), record.entry().outcome() == kRunningOutcome,
-         bytes, SqliteBlob{sha256}, SqliteBlob{entry}}));
+         IsOpen(record.apply()), bytes, SqliteBlob{sha256},
+         SqliteBlob{entry}}));
     RETURN_IF_ERROR(database_->Run(
         "INSERT OR REPLACE INTO detail (position, record) SELECT "
         "position, ?2 FROM entry WHERE id = ?1",
@@ -498,20 +502,22 @@ absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
                        HistoryKindName(*other));
 }
 
-absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {
+absl::StatusOr<OpenRecords> HistoryStore::FindOpen() const {
   if (!closed_.ok()) return closed_;
   absl::MutexLock lock(&mutex_);
   std::vector<int64_t> positions;
   RETURN_IF_ERROR(database_->Run(
-      "SELECT position FROM entry WHERE running = 1 ORDER BY position", {},
+      "SELECT position FROM (SELECT position FROM entry WHERE running OR open "
+      "ORDER BY position DESC LIMIT ?1) ORDER BY position",
+      {int64_t{kMaxOpenRecords}},
       [&](const SqliteRow& row) { positions.push_back(row.Int(0)); }));
-  RunningRecords running;
+  OpenRecords open;
   for (const int64_t position : positions) {
-    running.push_back(ReadLocked(position));
-    const absl::Status& status = running.back().status();
+    open.push_back(ReadLocked(position));
+    const absl::Status& status = open.back().status();
     if (!status.ok() && !absl::IsDataLoss(status)) return status;
   }
-  return running;
+  return open;
 }
 
 absl::Status HistoryStore::PutWaiver(const Waiver& waiver) {

@@ -32,7 +32,8 @@
 namespace clusterd {
 
 // The history's file. One controller holds its folder.
-//   entry   position, id, kind, running, bytes and sha256 of the detail, entry
+//   entry   position, id, kind, running, open, bytes and sha256 of the detail,
+//           entry
 //   detail  position, record
 // `entry` holds a serialized HistoryEntry, `record` the rest of its
 // HistoryRecord, its report without the texts that RenderReport writes. Queries
@@ -40,7 +41,7 @@ namespace clusterd {
 inline constexpr char kHistoryFile[] = "history.db";
 
 // user_version of the file. Raise it if older controllers would misread it.
-inline constexpr int kHistoryFormat = 4;
+inline constexpr int kHistoryFormat = 5;
 
 struct HistoryFile {
   OwnedFd lock;
@@ -111,8 +112,9 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
                                       const KeptEntry& coming,
                                       const HistoryLimits& limits);
 
+inline constexpr size_t kMaxOpenRecords = 64;
 // Oldest first. DataLoss, naming it, for each unreadable one.
-using RunningRecords = std::vector<absl::StatusOr<HistoryRecord>>;
+using OpenRecords = std::vector<absl::StatusOr<HistoryRecord>>;
 
 // Safe for concurrent use. Calls may wait for the disk: not for a thread that
 // must not block, and not under a lock. "Newest" is the entry added last, even
@@ -174,9 +176,9 @@ class HistoryStore {
   absl::StatusOr<HistoryRecord> FindApply(absl::string_view apply_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // All with the outcome "running". A damaged record does not hide others.
-  absl::StatusOr<RunningRecords> FindRunning() const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The newest kMaxOpenRecords with the outcome "running", or with hosts whose
+  // result may still change. A damaged record does not hide others.
+  absl::StatusOr<OpenRecords> FindOpen() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Waivers are stored beside the entries; the limits never drop one.
   absl::Status PutWaiver(const Waiver& waiver) ABSL_LOCKS_EXCLUDED(mutex_);

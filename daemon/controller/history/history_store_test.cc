@@ -327,14 +327,25 @@ TEST_F(HistoryStoreTest, FindsWhatRuns) {
   Add(store_.get(), TestApply(TestId(1)));
   Add(store_.get(), TestCheck(TestId(2)));
   Add(store_.get(), TestApply(TestId(3)));
-  auto running = store_->FindRunning().value();
+  auto running = store_->FindOpen().value();
   ASSERT_EQ(running.size(), 2);
   EXPECT_EQ(running[0]->entry().id(), TestId(1));
   EXPECT_EQ(running[1]->apply().run_id(), TestId(3));
   HistoryRecord ended = *running[0];
   ended.mutable_entry()->set_outcome("interrupted");
   ASSERT_EQ(store_->Update(ended), absl::OkStatus());
-  EXPECT_EQ(store_->FindRunning()->size(), 1);
+  EXPECT_EQ(store_->FindOpen()->size(), 1);
+}
+
+TEST_F(HistoryStoreTest, FindsWhatHostsMayStillReport) {
+  HistoryRecord record = TestApply(TestId(1));
+  record.mutable_entry()->set_outcome("stopped");
+  record.mutable_apply()->add_hosts()->set_state(HOST_LOST);
+  Add(store_.get(), record);
+  EXPECT_EQ(store_->FindOpen()->size(), 1);
+  record.mutable_apply()->mutable_hosts()->rbegin()->set_state(HOST_APPLIED);
+  ASSERT_EQ(store_->Update(record), absl::OkStatus());
+  EXPECT_THAT(*store_->FindOpen(), IsEmpty());
 }
 
 TEST_F(HistoryStoreTest, FindsWhatRunsBesideADamagedOne) {
@@ -350,7 +361,7 @@ TEST_F(HistoryStoreTest, FindsWhatRunsBesideADamagedOne) {
                             "(SELECT MIN(position) FROM entry)"),
               absl::OkStatus());
   }
-  const auto running = OpenStore(folder)->FindRunning().value();
+  const auto running = OpenStore(folder)->FindOpen().value();
   ASSERT_EQ(running.size(), 3);
   EXPECT_THAT(running[0],
               Fails(absl::StatusCode::kDataLoss,
@@ -422,16 +433,7 @@ TEST_F(HistoryStoreTest, IsThereAgainWhenOpenedAgain) {
   const auto store = OpenStore(folder);
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(store->Get(TestId(7))->entry().actor(), "bob");
-  EXPECT_EQ(store->FindRunning()->size(), 1);
-}
-
-TEST_F(HistoryStoreTest, RefusesSecondControllerAndStaysWhole) {
-  const std::string folder = NewStateFolder();
-  const auto store = OpenStore(folder);
-  const absl::Status second = HistoryStore::Open(folder).status();
-  EXPECT_TRUE(absl::IsUnavailable(second));
-  EXPECT_THAT(Text(second), HasSubstr("another clusterd-controller"));
-  Add(store.get(), TestCheck(TestId(1)));
+  EXPECT_EQ(store->FindOpen()->size(), 1);
 }
 
 TEST_F(HistoryStoreTest, FileShrinksWhenDetailsGo) {
@@ -468,7 +470,7 @@ TEST_F(HistoryStoreTest, TakesManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(Ids(*store, All()).size(), kThreads * kEach);
-  EXPECT_THAT(*store->FindRunning(), IsEmpty());
+  EXPECT_THAT(*store->FindOpen(), IsEmpty());
 }
 
 TEST_F(HistoryStoreTest, KeepsWaiversOverARestartAndOldFilesGetThem) {

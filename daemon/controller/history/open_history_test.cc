@@ -77,7 +77,7 @@ TEST(ClosedHistoryTest, GivesReasonForEveryCall) {
   ExpectReason(store->List({}).status());
   ExpectReason(store->Get("0123456789abcdef").status());
   ExpectReason(store->FindApply("0123456789abcdef").status());
-  ExpectReason(store->FindRunning().status());
+  ExpectReason(store->FindOpen().status());
 }
 
 }  // namespace

@@ -12,7 +12,9 @@
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/message.h"
+#include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/calls/user_calls.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -196,7 +198,7 @@ class HostStream final
         OnDrainQuestion(read_.drain_question());
         return absl::OkStatus();
       case AgentMessage::kCertificateRequest:
-        OnCertificateRequest(std::move(*read_.mutable_certificate_request()));
+        OnCertificateRequest(read_.certificate_request());
         return absl::OkStatus();
       default:
         return ProtocolError("a second hello, or a message of an unknown kind");
@@ -267,8 +269,8 @@ class HostStream final
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
       welcome.mutable_welcome()->set_roots_bundle(questions_.roots_bundle);
-      welcome.mutable_welcome()->set_reconnect_spread_ms(static_cast<uint32_t>(
-          absl::ToInt64Milliseconds(questions_.spread())));
+      welcome.mutable_welcome()->set_reconnect_spread_ms(
+          ToMs(questions_.spread()));
       *welcome.mutable_waivers() = WaiversOfHost(*parts_.spec->spec(), host_);
       queued_bytes_ += welcome.ByteSizeLong();
     }
@@ -311,17 +313,16 @@ class HostStream final
   }
 
   void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::Status why(static_cast<absl::StatusCode>(answer.error().code()),
+                           answer.error().message());
     {
       absl::MutexLock lock(&mutex_);
       --open_questions_;
       // Count only errors that are the host's fault.
-      const auto code = static_cast<absl::StatusCode>(answer.error().code());
-      const bool its_own = code == absl::StatusCode::kInvalidArgument ||
-                           code == absl::StatusCode::kPermissionDenied;
+      const bool its_own =
+          absl::IsInvalidArgument(why) || absl::IsPermissionDenied(why);
       refused_questions_ = its_own ? refused_questions_ + 1 : 0;
     }
-    const absl::Status why(static_cast<absl::StatusCode>(answer.error().code()),
-                           answer.error().message());
     if (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why)) {
       parts_.audit->Refuse(AuditCaller(*context_, "JobQuestion"), why);
     }
@@ -337,23 +338,29 @@ class HostStream final
     Send(std::move(message));
   }
 
-  void OnCertificateRequest(CertificateRequest request) {
-    const uint64_t id = request.question_id();
-    const auto reply = [weak = weak_from_this(), id](CertificateAnswer answer) {
+  void OnCertificateRequest(const CertificateRequest& request) {
+    const auto reply = [weak = weak_from_this(), id = request.question_id()](
+                           const absl::StatusOr<Enrolled>& enrolled) {
       const auto stream = weak.lock();
       if (stream == nullptr) return;
-      answer.set_question_id(id);
       HubMessage message;
-      *message.mutable_certificate_answer() = std::move(answer);
+      CertificateAnswer& answer = *message.mutable_certificate_answer();
+      answer.set_question_id(id);
+      if (enrolled.ok()) {
+        *answer.mutable_enrolled() = *enrolled;
+      } else {
+        answer.set_refused(std::string(enrolled.status().message()));
+      }
       stream->Send(std::move(message));
     };
-    if (questions_.certificate != nullptr) {
-      return questions_.certificate(host_, certificate_pem_, std::move(request),
-                                    reply);
+    if (questions_.renew == nullptr) {
+      return reply(PreconditionWords("msg-hub-no-ca"));
     }
-    CertificateAnswer answer;
-    answer.set_refused(ValueText(Worded("msg-hub-no-ca")));
-    reply(std::move(answer));
+    AnswerOnPool<Enrolled>(
+        parts_.pool, WorkerPool::Place::kInTurn,
+        [renew = questions_.renew, host = host_, pem = certificate_pem_,
+         asked = request.signing_request()] { return renew(host, pem, asked); },
+        reply);
   }
 
   // The welcome is the first write.

@@ -37,12 +37,12 @@ struct HostQuestions {
       const std::string& host, const std::string& machine_id,
       const std::string& certificate_pem)>
       admit;
-  // Requests the next certificate. `reply` as above.
-  std::function<void(const std::string& host,
-                     const std::string& certificate_pem,
-                     CertificateRequest request,
-                     std::function<void(CertificateAnswer answer)> reply)>
-      certificate;
+  // Issues the host's next certificate; called on the pool. Null: there is no
+  // CA.
+  std::function<absl::StatusOr<Enrolled>(const std::string& host,
+                                         const std::string& certificate_pem,
+                                         const std::string& signing_request)>
+      renew;
   // How long all hosts may take to attach again.
   std::function<absl::Duration()> spread = [] { return absl::ZeroDuration(); };
   // Welcome.roots_bundle.

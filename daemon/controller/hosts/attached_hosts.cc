@@ -11,6 +11,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -189,18 +190,10 @@ absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
 }
 
 absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
-  if (past.results_size() > kMaxPastApplies) {
-    return InvalidWords(
-        "msg-hub-over-limit",
-        absl::StrCat("past applies: ", past.results_size(), " results"),
-        kMaxPastApplies);
-  }
-  if (past.journals_size() > kMaxJournalIds) {
-    return InvalidWords(
-        "msg-hub-over-limit",
-        absl::StrCat("past applies: ", past.journals_size(), " journals"),
-        kMaxJournalIds);
-  }
+  RETURN_IF_ERROR(CheckCount("past applies", past.results_size(), "results",
+                             kMaxPastApplies));
+  RETURN_IF_ERROR(CheckCount("past applies", past.journals_size(), "journals",
+                             kMaxJournalIds));
   RETURN_IF_ERROR(CleanMessage(&past));
   std::string host;
   {
@@ -359,17 +352,20 @@ void AttachedHosts::Cancel(TaskId task) {
 
 bool AttachedHosts::IsAttached(const std::string& host) {
   absl::MutexLock lock(&mutex_);
+  return SessionLocked(host) != nullptr;
+}
+
+const AttachedHosts::Session* AttachedHosts::SessionLocked(
+    const std::string& host) const {
   const auto known = hosts_.find(host);
-  return known != hosts_.end() && known->second.session != nullptr;
+  return known == hosts_.end() ? nullptr : known->second.session.get();
 }
 
 std::optional<Hello> AttachedHosts::HelloOf(const std::string& host) {
   absl::MutexLock lock(&mutex_);
-  const auto known = hosts_.find(host);
-  if (known == hosts_.end() || known->second.session == nullptr) {
-    return std::nullopt;
-  }
-  return known->second.session->attachment.hello;
+  const Session* const session = SessionLocked(host);
+  if (session == nullptr) return std::nullopt;
+  return session->attachment.hello;
 }
 
 absl::Status AttachedHosts::Forget(const std::string& host) {
@@ -399,12 +395,8 @@ HostEntry AttachedHosts::EntryLocked(const std::string& name) const {
 }
 
 std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
-  std::vector<std::string> names;
-  std::set<absl::string_view> in_spec;
-  for (const ServerSpec& server : spec.servers()) {
-    names.push_back(server.host());
-    in_spec.insert(server.host());
-  }
+  auto names = Each<std::string>(spec.servers(), &ServerSpec::host);
+  const std::set<std::string> in_spec(names.begin(), names.end());
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [name, host] : hosts_) {
@@ -440,22 +432,25 @@ void AttachedHosts::CloseHost(const std::string& host,
   std::shared_ptr<HostLink> link;
   {
     absl::MutexLock lock(&mutex_);
-    const auto known = hosts_.find(host);
-    if (known == hosts_.end() || known->second.session == nullptr) return;
-    link = known->second.session->attachment.link;
+    const Session* const session = SessionLocked(host);
+    if (session == nullptr) return;
+    link = session->attachment.link;
   }
   link->Close(why);
 }
 
-void AttachedHosts::TellWaivers(const ClusterSpec& spec) {
+std::vector<std::pair<std::string, std::shared_ptr<HostLink>>>
+AttachedHosts::Links() {
   std::vector<std::pair<std::string, std::shared_ptr<HostLink>>> links;
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [id, session] : sessions_) {
-      links.emplace_back(session->attachment.host, session->attachment.link);
-    }
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, session] : sessions_) {
+    links.emplace_back(session->attachment.host, session->attachment.link);
   }
-  for (const auto& [host, link] : links) {
+  return links;
+}
+
+void AttachedHosts::TellWaivers(const ClusterSpec& spec) {
+  for (const auto& [host, link] : Links()) {
     HubMessage message;
     *message.mutable_waivers() = WaiversOfHost(spec, host);
     link->Send(std::move(message));
@@ -464,16 +459,10 @@ void AttachedHosts::TellWaivers(const ClusterSpec& spec) {
 
 void AttachedHosts::CloseAll(const absl::Status& why,
                              absl::Duration come_back_within) {
-  std::vector<std::shared_ptr<HostLink>> links;
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [id, session] : sessions_) {
-      links.push_back(session->attachment.link);
-    }
-  }
+  const auto links = Links();
   HubMessage leave;
   leave.mutable_leave()->set_come_back_within_ms(ToMs(come_back_within));
-  for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
+  for (const auto& [host, link] : links) link->Send(leave);
   {
     absl::MutexLock lock(&mutex_);  // Let hosts get it first.
     const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -482,7 +471,7 @@ void AttachedHosts::CloseAll(const absl::Status& why,
     mutex_.AwaitWithTimeout(absl::Condition(&none), kLeaveTime);
   }
   // Closing detaches the host, which takes the lock again.
-  for (const std::shared_ptr<HostLink>& link : links) link->Close(why);
+  for (const auto& [host, link] : links) link->Close(why);
 }
 
 void AttachedHosts::CountHosts(const ClusterSpec& spec, ClusterNow* now) {

@@ -1,6 +1,6 @@
 // The attached hosts, and the tasks that wait for their answers. Independent of
 // gRPC: a stream is a HostLink. Names come from certificates; a host outside
-// the spec may attach and is listed as such. hello_machine.h decides between
+// the spec may attach and is listed as such. host_claims.cc decides between
 // two streams under one name.
 #ifndef DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
 #define DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
@@ -17,7 +17,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "daemon/process/log.h"
@@ -198,6 +197,12 @@ class AttachedHosts {
   // `heard`: how many messages `held` had sent when it was asked.
   void OnAsked(const Attachment& claim, SessionId held, uint64_t heard,
                bool answered) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Null if the host is not attached.
+  const Session* SessionLocked(const std::string& host) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The attached hosts' names and links.
+  std::vector<std::pair<std::string, std::shared_ptr<HostLink>>> Links()
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Null if the session has ended; otherwise notes a sign of life.
   Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Registers the task and returns its link, or why not.

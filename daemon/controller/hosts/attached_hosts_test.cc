@@ -12,6 +12,7 @@
 #include "tests/support/controller/attached_machines.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -26,15 +27,12 @@ TEST_F(AttachedHostsTest, ListsHostsOfTheSpecFirstAndStrangersAfter) {
   ASSERT_TRUE(hosts_.Attach(Machine("stranger", "n", "1")).ok());
   const std::vector<HostEntry> entries = hosts_.Entries(SpecOf({"b", "a"}));
   ASSERT_EQ(entries.size(), 3u);
-  EXPECT_EQ(entries[0].host(), "b");
-  EXPECT_TRUE(entries[0].attached());
-  EXPECT_TRUE(entries[0].in_spec());
-  EXPECT_EQ(entries[0].clusterd_version(), "9.9");
+  EXPECT_THAT(entries[0], HasFields(R"(
+      host: "b" attached: true in_spec: true clusterd_version: "9.9")"));
   EXPECT_EQ(entries[0].attached_since_ms(),
             absl::ToUnixMillis(scheduler_.Now()));
-  EXPECT_EQ(entries[1].host(), "a");
-  EXPECT_FALSE(entries[1].attached());
-  EXPECT_EQ(entries[1].last_seen_ms(), 0);
+  EXPECT_THAT(entries[1],
+              HasFields("host: 'a' attached: false last_seen_ms: 0"));
   EXPECT_EQ(entries[2].host(), "stranger");
   EXPECT_FALSE(entries[2].in_spec());
 }
@@ -496,10 +494,8 @@ TEST_F(AttachedHostsTest, CountsManyHostsAndNamesThoseAwayInTheOrderOfTheSpec) {
   for (const HostEntry& entry : hosts_.Entries(spec)) {
     EXPECT_EQ(entry.maintenance(), entry.host() == "n7") << entry.host();
   }
-  EXPECT_EQ(now.hosts_expected(), 201u);
-  EXPECT_EQ(now.hosts_attached(), 199u);
-  EXPECT_EQ(now.hosts_unexpected(), 1u);
-  EXPECT_EQ(now.hosts_drifted(), 1u);
+  EXPECT_THAT(now, HasFields("hosts_expected: 201 hosts_attached: 199 "
+                             "hosts_unexpected: 1 hosts_drifted: 1"));
   EXPECT_THAT(now.away(), testing::ElementsAre("n199", "n198"));
   ClusterNow none;
   names.assign(500, "");

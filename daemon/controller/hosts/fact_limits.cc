@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "config/values/setting.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
@@ -25,6 +25,8 @@ absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
                    field->is_repeated() ? " entries" : " bytes"),
       limit);
 }
+
+constexpr int kMaxTaskKinds = 64;  // In a hello.
 
 bool IsUnsafe(unsigned char c) {
   return absl::ascii_iscntrl(c) && c != '\n' && c != '\t';
@@ -125,19 +127,24 @@ int TrimList(int most, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, most));
   list->DeleteSubrange(list->size() - surplus, surplus);
   for (AppliedDrift& drift : *list) {
-    for (std::string* text :
-         {drift.mutable_apply_id(), drift.mutable_kind(),
-          drift.mutable_change(), drift.mutable_why(),
-          drift.mutable_applied_by(), drift.mutable_target(),
-          drift.mutable_to(), drift.mutable_fact(), drift.mutable_now(),
-          drift.mutable_was()}) {
+    for (std::string* text : {drift.mutable_apply_id(), drift.mutable_kind(),
+                              drift.mutable_change(), drift.mutable_why(),
+                              drift.mutable_applied_by()}) {
       CutText(text);
-    }
-    if (drift.opened().ByteSizeLong() > kMaxDriftTextBytes) {
-      drift.clear_opened();
     }
     if (drift.devices_size() > kMaxDevices) {
       drift.mutable_devices()->Truncate(kMaxDevices);
+    }
+    if (drift.ByteSizeLong() <= kMaxDriftTextBytes) continue;
+    if (drift.target().ByteSizeLong() > kMaxDriftTextBytes) {
+      drift.clear_target();
+    }
+    if (drift.fact().ByteSizeLong() > kMaxDriftTextBytes) drift.clear_fact();
+    for (SettingValue* value :
+         {drift.mutable_to(), drift.mutable_now(), drift.mutable_was()}) {
+      if (value->ByteSizeLong() <= kMaxDriftTextBytes) continue;
+      *value = TextsValue(
+          {std::string(CutUtf8(SettingText(*value), kMaxDriftTextBytes))});
     }
   }
   return surplus;
@@ -165,18 +172,22 @@ void TrimDrift(DriftFact* drift) {
   value->set_left_out(value->left_out() + static_cast<uint32_t>(gone));
 }
 
+absl::Status CheckCount(absl::string_view message, int count,
+                        absl::string_view what, int most) {
+  if (count <= most) return absl::OkStatus();
+  return InvalidWords("msg-hub-over-limit",
+                      absl::StrCat(message, ": ", count, " ", what), most);
+}
+
 absl::Status CleanMessage(Message* message) {
   return Clean(LongFact::kSpoilsTheMessage, message);
 }
 
 absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
-  for (const auto& [what, count] :
-       {std::pair(" devices", facts->devices_size()),
-        std::pair(" device ids", facts->device_ids().value().ids_size())}) {
-    if (count <= kMaxDevices) continue;
-    return InvalidWords("msg-hub-over-limit",
-                        absl::StrCat("facts: ", count, what), kMaxDevices);
-  }
+  RETURN_IF_ERROR(
+      CheckCount("facts", facts->devices_size(), "devices", kMaxDevices));
+  RETURN_IF_ERROR(CheckCount("facts", facts->device_ids().value().ids_size(),
+                             "device ids", kMaxDevices));
   std::set<uint32_t> ids;
   for (const DeviceFacts& device : facts->devices()) {
     if (!ids.insert(device.id()).second) {
@@ -212,11 +223,8 @@ absl::Status CheckHello(const Hello& hello) {
   std::vector<absl::string_view> texts = {hello.clusterd_version(),
                                           hello.boot_id(), hello.machine_id(),
                                           hello.simulation()};
-  if (hello.tasks_size() > 64) {
-    return InvalidWords(
-        "msg-hub-over-limit",
-        absl::StrCat("hello: ", hello.tasks_size(), " kinds of task"), 64);
-  }
+  RETURN_IF_ERROR(
+      CheckCount("hello", hello.tasks_size(), "kinds of task", kMaxTaskKinds));
   texts.insert(texts.end(), hello.tasks().begin(), hello.tasks().end());
   for (const absl::string_view text : texts) {
     if (text.size() > kMaxHelloTextBytes ||

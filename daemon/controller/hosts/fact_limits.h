@@ -46,6 +46,10 @@ absl::Status CleanMessage(google::protobuf::Message* message);
 // controller may set.
 absl::Status CleanFacts(const std::string& host, HostFacts* facts);
 
+// InvalidArgument if there are more: "past applies: 17 results, …".
+absl::Status CheckCount(absl::string_view message, int count,
+                        absl::string_view what, int most);
+
 // Keeps the first drifts up to the limit, counts the others in left_out, and
 // cuts long texts.
 void TrimDrift(DriftFact* drift);

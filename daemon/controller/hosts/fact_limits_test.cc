@@ -2,11 +2,14 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "config/values/setting.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -103,9 +106,8 @@ TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
   facts.mutable_clock()->mutable_value();
   facts.mutable_controller_roots()->add_hashes("sha256:0");
   ASSERT_TRUE(CleanFacts("server0", &facts).ok());
-  EXPECT_EQ(facts.host(), "server0");
-  EXPECT_EQ(facts.conflict(), "");
-  EXPECT_EQ(facts.certificate_notice(), "");
+  EXPECT_THAT(facts, HasFields(R"(
+      host: "server0" conflict: "" certificate_notice: "")"));
   EXPECT_FALSE(facts.has_clock());
   EXPECT_FALSE(facts.has_controller_roots());
 }
@@ -137,12 +139,20 @@ TEST(TrimDriftTest, CutsLongTextsBetweenCharacters) {
   AppliedDrift* entry = drift.mutable_value()->add_drifts();
   entry->set_why(std::string(kMaxDriftTextBytes - 1, 'a') +
                  "\xc3\xa4 and more");
-  entry->set_to(std::string(10000, 'b'));
-  entry->set_now(std::string(10000, 'c'));
+  *entry->mutable_to() = TextsValue({std::string(10000, 'b')});
+  *entry->mutable_now() = TextsValue({std::string(10000, 'c')});
+  for (int i = 0; i < 10000; ++i) {
+    entry->mutable_was()->mutable_ports()->add_pairs();
+  }
+  *entry->mutable_fact() = KernelFact(std::string(10000, 'd'), SETTING_RUNNING);
+  *entry->mutable_target() = entry->fact();
   TrimDrift(&drift);
-  EXPECT_EQ(entry->now().size(), kMaxDriftTextBytes);
+  EXPECT_EQ(SettingText(entry->now()).size(), kMaxDriftTextBytes);
+  EXPECT_LE(entry->was().ByteSizeLong(), kMaxDriftTextBytes);
+  EXPECT_FALSE(entry->has_fact());
+  EXPECT_FALSE(entry->has_target());
   EXPECT_EQ(entry->why(), std::string(kMaxDriftTextBytes - 1, 'a'));
-  EXPECT_EQ(entry->to().size(), kMaxDriftTextBytes);
+  EXPECT_EQ(SettingText(entry->to()).size(), kMaxDriftTextBytes);
 }
 
 TEST(TrimDriftTest, KeepsShortWordsOfAMissingDriftAlone) {
@@ -165,7 +175,8 @@ TEST(CheckHelloTest, TakesOurOwnAndRefusesOtherVersions) {
   hello.set_protocol_version(kProtocolVersion + 1);
   EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(MessageOf(CheckHello(hello)),
-              HasSubstr("protocol version 3, expected 2"));
+              HasSubstr(absl::StrCat("protocol version ", kProtocolVersion + 1,
+                                     ", expected ", kProtocolVersion)));
 }
 
 TEST(CheckHelloTest, RefusesLongOrControllingText) {
@@ -185,9 +196,8 @@ TEST(CheckHelloTest, RefusesLongOrControllingText) {
 TEST(MissingFactsTest, HoldNothingButTheReason) {
   const HostFacts facts =
       MissingFacts("a", Missing::NO_ANSWER, ToFindingValue("gone"));
-  EXPECT_EQ(facts.host(), "a");
-  EXPECT_EQ(facts.missing().reason(), Missing::NO_ANSWER);
-  EXPECT_EQ(facts.missing().detail(), "gone");
+  EXPECT_THAT(facts, HasFields(R"(
+      host: "a" missing { reason: NO_ANSWER detail: "gone" })"));
   EXPECT_FALSE(facts.missing().has_detail_words());
   EXPECT_FALSE(facts.has_kernel());
 }

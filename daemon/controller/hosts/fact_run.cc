@@ -21,27 +21,29 @@
 namespace clusterd {
 namespace {
 
-// The most hosts that progress, or an error, names.
-constexpr size_t kMaxAwaited = 8;
-
 std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
-  std::vector<const HostFacts*> pointers;
-  pointers.reserve(facts.size());
-  for (const HostFacts& host : facts) pointers.push_back(&host);
-  return pointers;
+  return Each<const HostFacts*>(facts,
+                                [](const HostFacts& host) { return &host; });
 }
 
-// The goals of steps: names of settings, and each step's GoalName.
-using Goals = std::set<std::string>;
+// The settings and goals of steps.
+struct Goals {
+  std::set<SettingId> settings;
+  std::set<FactKey> goals;
+};
 
 // True if one of "address/gateway" is set, on this device if it has devices.
 bool SetsOneOf(const Goals& goals, absl::string_view names,
                std::optional<uint32_t> device) {
   const std::vector<std::string> each = absl::StrSplit(names, '/');
   return absl::c_any_of(each, [&](const std::string& name) {
-    const Setting* const setting = FindSetting(name);
-    const bool on_it = device && setting != nullptr && setting->device;
-    return goals.count(on_it ? DeviceFactName(*device, name) : name) > 0;
+    const Setting* const setting = FindSetting(ParseSettingName(name));
+    if (setting == nullptr) {
+      return goals.goals.count(KernelFact(name, SETTING_RUNNING)) > 0;
+    }
+    return device && setting->device != nullptr
+               ? goals.goals.count(DeviceFact(*device, setting->id)) > 0
+               : goals.settings.count(setting->id) > 0;
   });
 }
 
@@ -88,9 +90,11 @@ void AddUnfixed(const Report& report, ClusterPlan* plan) {
   for (const HostPlan& host : plan->hosts()) {
     Goals& own = goals[host.host()];
     for (const PlanStep& step : host.steps()) {
-      own.insert({step.setting(), GoalName(step)});
+      own.settings.insert(step.setting());
+      own.goals.insert(GoalOf(step));
     }
-    all.insert(own.begin(), own.end());
+    all.settings.insert(own.settings.begin(), own.settings.end());
+    all.goals.insert(own.goals.begin(), own.goals.end());
   }
   std::set<std::pair<std::string, std::string>> found;  // Rule, host.
   for (const RuleResult& result : report.rules()) {
@@ -382,17 +386,10 @@ void FactRun::Cancel() {
 }
 
 CheckProgress FactRun::progress() const {
-  CheckProgress progress;
-  progress.set_run_id(order_->run_id);
   absl::MutexLock lock(&mutex_);
-  progress.set_pending(static_cast<uint32_t>(pending_.size()));
-  progress.set_failed(failed_);
-  progress.set_answered(
-      static_cast<uint32_t>(order_->hosts.size() - pending_.size()) - failed_);
-  for (const auto& [index, task] : pending_) {
-    if (progress.awaited_size() == static_cast<int>(kMaxAwaited)) break;
-    progress.add_awaited(order_->hosts[index]);
-  }
+  CheckProgress progress =
+      ProgressOf(order_->hosts, pending_.size(), failed_, pending_);
+  progress.set_run_id(order_->run_id);
   return progress;
 }
 

@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -58,8 +57,24 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
                        const JobSpec* job = nullptr,
                        const RuleSelection* selection = nullptr);
 
+// How many of these hosts have answered; the first awaited ones, by index.
+template <typename Awaited>
+CheckProgress ProgressOf(const std::vector<std::string>& hosts, size_t pending,
+                         uint32_t failed, const Awaited& awaited) {
+  constexpr int kMaxAwaited = 8;
+  CheckProgress progress;
+  progress.set_pending(static_cast<uint32_t>(pending));
+  progress.set_failed(failed);
+  progress.set_answered(static_cast<uint32_t>(hosts.size() - pending) - failed);
+  for (const auto& [index, task] : awaited) {
+    if (progress.awaited_size() == kMaxAwaited) break;
+    progress.add_awaited(hosts[index]);
+  }
+  return progress;
+}
+
 struct FactOrder {
-  std::string run_id;
+  std::string run_id = NewRunId();
   std::string actor;  // The caller's SPIFFE id.
   std::shared_ptr<const ClusterSpec> spec;
   std::vector<std::string> hosts;  // From SelectHosts.

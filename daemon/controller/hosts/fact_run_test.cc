@@ -18,8 +18,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/config/plan_steps.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/patience.h"
 #include "tests/support/wait/telling.h"
 
@@ -28,16 +30,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-TEST(NewRunIdTest, GivesSixteenHexDigitsThatDiffer) {
-  std::set<std::string> ids;
-  for (int i = 0; i < 100; ++i) {
-    const std::string id = NewRunId();
-    EXPECT_EQ(id.size(), 16u);
-    EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos);
-    EXPECT_TRUE(ids.insert(id).second) << id;
-  }
-}
 
 TEST(SelectHostsTest, KeepsOrderOfTheSpecAndDropsRepeats) {
   const ClusterSpec spec = MakeSpec("atlas-training", "", 3);
@@ -193,9 +185,8 @@ TEST_F(FactRunTest, ReportsWhenTheLastHostHasAnswered) {
   scheduler_.Advance(absl::Seconds(3));
   Answer(host1, 1);
   const Report report = WaitForReport();
-  EXPECT_EQ(report.verdict(), PASS) << report.DebugString();
-  EXPECT_EQ(report.run_id(), "0123456789abcdef");
-  EXPECT_EQ(report.elapsed_ms(), 3000u);
+  EXPECT_THAT(report, HasFields(R"(
+      verdict: PASS run_id: "0123456789abcdef" elapsed_ms: 3000)"));
   EXPECT_EQ(report.clusterd_version(), kClusterdVersion);
   EXPECT_EQ(scheduler_.pending(), 0);
 }
@@ -270,11 +261,10 @@ TEST_F(FactRunTest, KeepsWhatIsThereAtTheRunsDeadline) {
   ASSERT_TRUE(scheduler_.WaitForPending(2));
   scheduler_.Advance(absl::Minutes(1));
   const Report report = WaitForReport();
-  EXPECT_EQ(report.verdict(), UNKNOWN);
-  ASSERT_EQ(report.hosts_size(), 2);
-  EXPECT_EQ(report.hosts(0).state(), PASS);
-  EXPECT_EQ(report.hosts(1).no_facts_reason(),
-            "timed out: no answer in 1m (deadlines.run)");
+  ASSERT_THAT(report, HasFields(R"(
+      verdict: UNKNOWN hosts { state: PASS }
+      hosts { no_facts_reason: 'timed out: no answer in 1m (deadlines.run)' }
+  )"));
   EXPECT_TRUE(host1.link->WaitForCancel());
 }
 
@@ -455,12 +445,11 @@ TEST_F(MakeHostsPlanTest, CoversWhatIsLeftWithTheDigest) {
 
 // True if a plan can set it: a setting, or a running kernel parameter.
 bool IsSet(const std::string& name) {
-  PlanStep step;
-  step.set_setting(kRunningSetting);
-  step.mutable_target()->set_kernel_parameter(name);
-  step.set_to(name == "net.ipv4.ip_local_reserved_ports" ? "60000-60031"
-                                                         : "65535");
-  return FindSetting(name) != nullptr || SettingOf(step)->check(step).ok();
+  const PlanStep step = RunningStep(
+      name, "none",
+      name == "net.ipv4.ip_local_reserved_ports" ? "60000-60031" : "65535");
+  return FindSetting(ParseSettingName(name)) != nullptr ||
+         SettingOf(step)->check(step).ok();
 }
 
 TEST(RuleCatalogueTest, NamesOnlySettingsThatAPlanHas) {

@@ -1,4 +1,18 @@
-// The part of AttachedHosts that decides which stream has a name.
+// The part of AttachedHosts that decides which stream has a name. A hello
+// identifies the machine and its start:
+//   machine id   boot                           the second stream
+//   the same     the same, or a later one       waits while the first is asked
+//   the same     an earlier one, or one whose   refused at once: of two copies
+//                time is implausible            the attached one stays
+//   another      any                            refused at once
+// A first stream that gives any answer within HostLimits.ask stays. The second
+// one is refused, and the host has a conflict until that machine stops trying:
+// copied ids and a copied certificate must not displace the real host. A first
+// stream that does not answer, as after a power cut that TCP has not noticed,
+// or has ended by then, loses the name. Hosts state their own boot times. A
+// time over kMostAhead ahead of our clock, or kMostBehind behind it, is never a
+// later start, and a holder with it keeps no start out. A host whose name is
+// free is never refused: a check may have to find the wrong clock.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,10 +21,12 @@
 #include "absl/strings/strip.h"
 #include "config/words/message.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/hello_machine.h"
 
 namespace clusterd {
 namespace {
+
+constexpr absl::Duration kMostAhead = absl::Minutes(5);
+constexpr absl::Duration kMostBehind = absl::Hours(10 * 365 * 24);
 
 // The address in "ipv4:10.0.0.1:5000" without "ipv4:".
 absl::string_view PeerAddress(absl::string_view peer) {
@@ -32,6 +48,20 @@ bool HasAnswered(const absl::Status& status) {
 bool TellsATime(int64_t booted_at_s, absl::Time now) {
   return booted_at_s <= absl::ToUnixSeconds(now + kMostAhead) &&
          booted_at_s >= absl::ToUnixSeconds(now - kMostBehind);
+}
+
+// True if both are the same start of the same machine.
+bool SameMachine(const Hello& a, const Hello& b) {
+  return a.machine_id() == b.machine_id() && a.boot_id() == b.boot_id();
+}
+
+// True if `b` claims to be a later start of the machine `a`.
+bool IsLaterStart(const Hello& a, const Hello& b, absl::Time now) {
+  return !a.machine_id().empty() && a.machine_id() == b.machine_id() &&
+         a.boot_id() != b.boot_id() && a.booted_at_s() != 0 &&
+         TellsATime(b.booted_at_s(), now) &&
+         (!TellsATime(a.booted_at_s(), now) ||
+          b.booted_at_s() > a.booted_at_s());
 }
 
 }  // namespace
@@ -180,18 +210,6 @@ std::optional<FindingValue> AttachedHosts::ConflictLocked(
   return Worded(other_machine ? "hub-conflict-machine" : "hub-conflict-boot",
                 PeerAddress(host.session->attachment.peer), id_of(first),
                 PeerAddress(host.other_claimant->peer), id_of(second));
-}
-
-bool SameMachine(const Hello& a, const Hello& b) {
-  return a.machine_id() == b.machine_id() && a.boot_id() == b.boot_id();
-}
-
-bool IsLaterStart(const Hello& a, const Hello& b, absl::Time now) {
-  return !a.machine_id().empty() && a.machine_id() == b.machine_id() &&
-         a.boot_id() != b.boot_id() && a.booted_at_s() != 0 &&
-         TellsATime(b.booted_at_s(), now) &&
-         (!TellsATime(a.booted_at_s(), now) ||
-          b.booted_at_s() > a.booted_at_s());
 }
 
 }  // namespace clusterd

@@ -28,23 +28,29 @@ std::string GoodSpec(int servers) {
   return SpecToYaml(MakeSpec("atlas-training", "", servers));
 }
 
-TEST(SpecHolderTest, HoldsWhatItReadAndWhen) {
-  ManualScheduler scheduler;
+class SpecHolderTest : public testing::Test {
+ protected:
+  auto Open(const std::string& path, bool may_learn = false) {
+    return SpecHolder::Open(path, "test", &scheduler_, may_learn);
+  }
+
+  ManualScheduler scheduler_;
+};
+
+TEST_F(SpecHolderTest, HoldsWhatItReadAndWhen) {
   const std::string path = WriteSpec(GoodSpec(2));
-  const auto holder = SpecHolder::Open(path, "test", &scheduler).value();
+  const auto holder = Open(path).value();
   EXPECT_EQ(holder->spec()->servers_size(), 2);
   const GetSpecResponse description = holder->Describe();
   EXPECT_EQ(description.path(), path);
-  EXPECT_EQ(description.loaded_at_ms(), absl::ToUnixMillis(scheduler.Now()));
+  EXPECT_EQ(description.loaded_at_ms(), absl::ToUnixMillis(scheduler_.Now()));
 }
 
-TEST(SpecHolderTest, LearnsWhereThereIsNoFileUntilAReloadFindsOne) {
-  ManualScheduler scheduler;
+TEST_F(SpecHolderTest, LearnsWhereThereIsNoFileUntilAReloadFindsOne) {
   const std::string path = testing::TempDir() + "/none.yaml";
   unlink(path.c_str());
-  EXPECT_TRUE(
-      absl::IsNotFound(SpecHolder::Open(path, "test", &scheduler).status()));
-  const auto holder = SpecHolder::Open(path, "test", &scheduler, true).value();
+  EXPECT_TRUE(absl::IsNotFound(Open(path).status()));
+  const auto holder = Open(path, true).value();
   EXPECT_TRUE(holder->learns());
   EXPECT_EQ(holder->spec()->name(), "test");
   EXPECT_EQ(holder->spec()->deadlines().host_ms(), 30000);
@@ -53,16 +59,14 @@ TEST(SpecHolderTest, LearnsWhereThereIsNoFileUntilAReloadFindsOne) {
   ASSERT_TRUE(holder->Reload().ok());
   EXPECT_FALSE(holder->learns());
   std::ofstream(path) << "nmae: test\n";
-  EXPECT_FALSE(SpecHolder::Open(path, "test", &scheduler, true).ok());
+  EXPECT_FALSE(Open(path, true).ok());
 }
 
-TEST(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
-  ManualScheduler scheduler;
-  const auto holder =
-      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler).value();
+TEST_F(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
+  const auto holder = Open(WriteSpec(GoodSpec(2))).value();
   const GetSpecResponse before = holder->Describe();
   WriteSpec("version: 1\n");
-  scheduler.Advance(absl::Hours(1));
+  scheduler_.Advance(absl::Hours(1));
   EXPECT_FALSE(holder->Reload().ok());
   const GetSpecResponse after = holder->Describe();
   EXPECT_EQ(after.spec().servers_size(), 2);
@@ -70,10 +74,8 @@ TEST(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
   EXPECT_NE(Rendered(after).refused(), "");
 }
 
-TEST(SpecHolderTest, KeepsSpecAliveForThoseWhoStillReadIt) {
-  ManualScheduler scheduler;
-  const auto holder =
-      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler).value();
+TEST_F(SpecHolderTest, KeepsSpecAliveForThoseWhoStillReadIt) {
+  const auto holder = Open(WriteSpec(GoodSpec(2))).value();
   const std::shared_ptr<const ClusterSpec> old = holder->spec();
   WriteSpec(GoodSpec(4));
   ASSERT_TRUE(holder->Reload().ok());
@@ -81,29 +83,24 @@ TEST(SpecHolderTest, KeepsSpecAliveForThoseWhoStillReadIt) {
   EXPECT_EQ(holder->spec()->servers_size(), 4);
 }
 
-TEST(SpecHolderTest, SaysWhyItCannotOpen) {
-  ManualScheduler scheduler;
-  EXPECT_TRUE(absl::IsNotFound(
-      SpecHolder::Open("/nowhere.yaml", "test", &scheduler).status()));
-  EXPECT_THAT(SpecHolder::Open(testing::TempDir(), "test", &scheduler).status(),
-              HasText("not a regular file"));
+TEST_F(SpecHolderTest, SaysWhyItCannotOpen) {
+  EXPECT_TRUE(absl::IsNotFound(Open("/nowhere.yaml").status()));
+  EXPECT_THAT(Open(testing::TempDir()).status(), HasText("not a regular file"));
   const auto other =
-      SpecHolder::Open(WriteSpec(GoodSpec(1)), "prod", &scheduler);
+      SpecHolder::Open(WriteSpec(GoodSpec(1)), "prod", &scheduler_);
   EXPECT_THAT(other.status(), HasText("expected \"prod\" (--cluster)"));
 }
 
-TEST(SpecHolderTest, NeverHangsOnFifo) {
-  ManualScheduler scheduler;
+TEST_F(SpecHolderTest, NeverHangsOnFifo) {
   const std::string path = testing::TempDir() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  EXPECT_FALSE(SpecHolder::Open(path, "test", &scheduler).ok());
+  EXPECT_FALSE(Open(path).ok());
   unlink(path.c_str());
 }
 
-TEST(SpecHolderTest, WaiversOfTheControllerStayAfterAReload) {
-  ManualScheduler scheduler;
+TEST_F(SpecHolderTest, WaiversOfTheControllerStayAfterAReload) {
   const std::string path = WriteSpec(GoodSpec(2));
-  const auto holder = SpecHolder::Open(path, "test", &scheduler).value();
+  const auto holder = Open(path).value();
   const std::shared_ptr<const ClusterSpec> before = holder->spec();
   holder->ChangeWaivers([](SpecHolder::Waivers* waivers) {
     Waiver* const waiver = waivers->Add();

@@ -93,7 +93,6 @@ absl::StatusOr<SignedVerdict> SignedFor(const std::string& host,
 absl::StatusOr<std::shared_ptr<FactOrder>> PrepareOrder(
     const JobAsk& ask, std::shared_ptr<const ClusterSpec> base) {
   const auto order = std::make_shared<FactOrder>();
-  order->run_id = NewRunId();
   order->actor = ask.actor;
   order->spec = std::move(base);
   order->network_namespace = ask.network_namespace;

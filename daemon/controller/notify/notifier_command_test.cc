@@ -5,14 +5,13 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/notify/news_sender.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -20,12 +19,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string ReadAll(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 class RunNotifierCommandTest : public testing::Test {
  protected:
@@ -71,7 +64,7 @@ TEST_F(RunNotifierCommandTest, ReadsTheWholeInputAndTellsTheFirstLine) {
   const auto line = RunShell("cat > $1; echo taken; echo more >&2", news);
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(*line, "taken");
-  EXPECT_EQ(ReadAll(file_), news);
+  EXPECT_EQ(TextOfFile(file_), news);
 }
 
 TEST_F(RunNotifierCommandTest, ProgramThatReadsNothingIsNoTrouble) {
@@ -90,7 +83,7 @@ TEST_F(RunNotifierCommandTest, HasNothingOfOurs) {
   unsetenv("CLUSTERD_SECRET");
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_THAT(*line, AllOf(HasSubstr("/fd/2"), Not(HasSubstr("/fd/77"))));
-  const std::string seen = ReadAll(file_);
+  const std::string seen = TextOfFile(file_);
   EXPECT_THAT(seen, Not(HasSubstr("CLUSTERD_SECRET")));
   EXPECT_THAT(seen, HasSubstr("PATH=/usr/local/sbin"));
   EXPECT_THAT(seen, HasSubstr("\n/\n"));
@@ -123,7 +116,7 @@ TEST_F(RunNotifierCommandKillTest, IsKilledAtItsDeadlineWithAllThatItStarted) {
                  "", deadline)
             .status();
     ASSERT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-  } while (ReadAll(file_).empty() && deadline < kPatience);
+  } while (TextOfFile(file_).empty() && deadline < kPatience);
   EXPECT_EQ(status.message(),
             absl::StrCat("not done in ", absl::FormatDuration(deadline),
                          " and killed: waits"));

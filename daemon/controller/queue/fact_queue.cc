@@ -5,15 +5,11 @@
 #include "absl/algorithm/container.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/process/scheduler.h"
 
 namespace clusterd {
-namespace {
-
-absl::Status Stopping() { return UnavailableWords("msg-hub-stopping"); }
-
-}  // namespace
 
 FactQueue::Ticket FactQueue::NewTicket() {
   absl::MutexLock lock(&mutex_);
@@ -89,7 +85,7 @@ FactQueue::RunId FactQueue::JoinableLocked(const Question& question) const {
 absl::StatusOr<FactQueue::RunId> FactQueue::JoinLocked(const Question& question,
                                                        AnyWork* work,
                                                        bool* is_new) {
-  if (stopping_) return Stopping();
+  if (stopping_) return UnavailableWords("msg-hub-stopping");
   const CallLimits& limits = LimitsOf(question.of);
   Lane& lane = LaneLocked(question.of);
   RunId id = JoinableLocked(question);
@@ -513,23 +509,20 @@ CheckProgress FactQueue::ProgressOf(Ticket ticket) const {
 }
 
 std::vector<RunningCheck> FactQueue::Running() const {
-  std::vector<std::pair<RunId, RunningCheck>> found;
+  std::map<RunId, RunningCheck> running;
   {
     absl::MutexLock lock(&mutex_);
     for (const Lane& lane : lanes_) {
       for (const auto& [id, run] : lane.runs) {
         if (run.stage == Stage::kAsking && run.facts != nullptr &&
             run.order->judged.has_value()) {
-          found.push_back({id, {run.order, run.facts}});
+          running[id] = {run.order, run.facts};
         }
       }
     }
   }
-  absl::c_sort(found,
-               [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<RunningCheck> running;
-  for (auto& [id, check] : found) running.push_back(std::move(check));
-  return running;
+  return Each<RunningCheck>(running,
+                            [](const auto& each) { return each.second; });
 }
 
 absl::StatusOr<RunningCheck> FactQueue::Find(const std::string& run_id) const {
@@ -568,7 +561,8 @@ void FactQueue::EndRuns(bool all) {
   for (const auto& facts : begun) {
     if (facts != nullptr) facts->Cancel();
   }
-  for (const Ended& each : ended) Tell(each, Stopping());
+  const absl::Status why = UnavailableWords("msg-hub-stopping");
+  for (const Ended& each : ended) Tell(each, why);
 }
 
 }  // namespace clusterd

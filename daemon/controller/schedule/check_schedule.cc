@@ -176,13 +176,9 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
       const auto old = absl::c_find_if(gone, [&](const ScheduledPtr& one) {
         return one->check.name() == check.name();
       });
-      ScheduledPtr one;
-      if (old != gone.end()) {
-        one = *old;
-        gone.erase(old);
-      } else {
-        one = std::make_shared<Scheduled>();
-      }
+      const ScheduledPtr one =
+          old != gone.end() ? *old : std::make_shared<Scheduled>();
+      if (old != gone.end()) gone.erase(old);
       all_.push_back(one);
       if (one->ticket != 0) open.push_back({one, one->ticket, one->due_since});
       if (one->check.SerializeAsString() == check.SerializeAsString()) continue;
@@ -408,7 +404,6 @@ void CheckSchedule::Begin(const ScheduledPtr& one, absl::Time due_since) {
 absl::StatusOr<std::shared_ptr<FactOrder>> CheckSchedule::Prepare(
     const ScheduledCheck& check) const {
   auto order = std::make_shared<FactOrder>();
-  order->run_id = NewRunId();
   order->actor = ControllerActor(parts_.spec->cluster());
   order->spec = parts_.spec->spec();
   // The spec may be newer; re-reading it will update the schedule.

@@ -171,22 +171,19 @@ TEST_F(ReportWatchTest, WhatIsNotJudgedIsNotFixed) {
 }
 
 TEST(RoundOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
-  Report report;
-  const auto add = [&report](const char* rule, State state, const char* host) {
-    RuleResult* const result = report.add_rules();
-    result->set_rule(rule);
-    result->set_state(state);
-    Finding* const finding = result->add_findings();
-    finding->set_state(state);
-    if (*host != '\0') finding->add_subjects()->set_host(host);
-    return finding;
-  };
-  add("host-identity", UNKNOWN, "a");
-  add("link", FAIL, "b");
-  add("mtu", WARN, "b");
-  add("optics", UNKNOWN, "c");
-  add("topology", FAIL, "");
-  add("drift", FAIL, "d")->mutable_waiver()->set_rule("drift");
+  const auto report = FromText<Report>(R"(
+      rules { rule: 'host-identity' state: UNKNOWN
+              findings { state: UNKNOWN subjects { host: 'a' } } }
+      rules { rule: 'link' state: FAIL
+              findings { state: FAIL subjects { host: 'b' } } }
+      rules { rule: 'mtu' state: WARN
+              findings { state: WARN subjects { host: 'b' } } }
+      rules { rule: 'optics' state: UNKNOWN
+              findings { state: UNKNOWN subjects { host: 'c' } } }
+      rules { rule: 'topology' state: FAIL findings { state: FAIL } }
+      rules { rule: 'drift' state: FAIL
+              findings { state: FAIL subjects { host: 'd' }
+                         waiver { rule: 'drift' } } })");
   const CheckRound round = RoundOf(report, {}, {});
   EXPECT_EQ(
       round.failing,
@@ -195,18 +192,11 @@ TEST(RoundOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
 }
 
 TEST(VerdictsOfTest, LeavesOutWhatTheNetworkSays) {
-  Report report;
-  report.set_verdict(FAIL);
-  const auto add = [&report](const char* rule, State state) {
-    RuleResult* const result = report.add_rules();
-    result->set_rule(rule);
-    result->set_state(state);
-  };
-  add("link", FAIL);
-  add("firewall", WARN);
-  add("drift", SKIPPED);
-  add("open-files", PASS);
-  const Verdicts verdicts = VerdictsOf(report);
+  const Verdicts verdicts = VerdictsOf(FromText<Report>(R"(
+      verdict: FAIL
+      rules { rule: 'link' state: FAIL } rules { rule: 'firewall' state: WARN }
+      rules { rule: 'drift' state: SKIPPED }
+      rules { rule: 'open-files' state: PASS })"));
   EXPECT_EQ(verdicts.all, FAIL);
   EXPECT_EQ(verdicts.without_network, WARN);
 }

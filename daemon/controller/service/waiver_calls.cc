@@ -1,6 +1,5 @@
-// The calls of ControllerService about waivers. Waivers are kept beside the
-// history and added to the spec, so that every later check uses them. Making or
-// ending a waiver waits for the disk.
+#include "daemon/controller/service/waiver_calls.h"
+
 #include <set>
 #include <string>
 #include <vector>
@@ -21,7 +20,6 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/service/controller_service.h"
 
 namespace clusterd {
 namespace {
@@ -135,9 +133,8 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
 
 }  // namespace
 
-ControllerService::Unary* ControllerService::Waive(Context* context,
-                                                   const WaiveRequest* request,
-                                                   WaiverResponse* response) {
+UnaryCall* WaiverCalls::Waive(CallContext* context, const WaiveRequest* request,
+                              WaiverResponse* response) {
   const std::string id = NewRunId().substr(0, 8);
   const absl::Time now = parts_.scheduler->Now();
   const std::string subject = PrintableText(
@@ -147,27 +144,27 @@ ControllerService::Unary* ControllerService::Waive(Context* context,
                    request->devices(), ": ", request->reason()),
       kMaxPrintableBytes * 2);
   return calls_.AnswerAudited(
-      context, "Waive", *request, subject, CallClass::kEnds, response,
+      {context, "Waive", *request, CallClass::kEnds}, subject, response,
       [this, request, id, now](const SpiffeId& user) {
         return AddWaiver(parts_, *request, user.ToString(), id, now);
       });
 }
 
-ControllerService::Unary* ControllerService::EndWaiver(
-    Context* context, const EndWaiverRequest* request,
-    WaiverResponse* response) {
-  return calls_.AnswerAudited(context, "EndWaiver", *request,
-                              QuotedText(request->id()), CallClass::kEnds,
-                              response, [this, request](const SpiffeId&) {
-                                return RemoveWaiver(parts_, request->id());
-                              });
+UnaryCall* WaiverCalls::EndWaiver(CallContext* context,
+                                  const EndWaiverRequest* request,
+                                  WaiverResponse* response) {
+  return calls_.AnswerAudited(
+      {context, "EndWaiver", *request, CallClass::kEnds},
+      QuotedText(request->id()), response, [this, request](const SpiffeId&) {
+        return RemoveWaiver(parts_, request->id());
+      });
 }
 
-ControllerService::Unary* ControllerService::ListWaivers(
-    Context* context, const ListWaiversRequest* request,
-    ListWaiversResponse* response) {
+UnaryCall* WaiverCalls::ListWaivers(CallContext* context,
+                                    const ListWaiversRequest* request,
+                                    ListWaiversResponse* response) {
   return calls_.Answer(
-      context, "ListWaivers", *request, CallClass::kLists, response,
+      {context, "ListWaivers", *request, CallClass::kLists}, response,
       [this](const SpiffeId&) {
         ListWaiversResponse answer;
         *answer.mutable_waivers() = parts_.spec->spec()->waivers();

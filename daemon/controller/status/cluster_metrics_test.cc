@@ -1,7 +1,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/status/status_pages.h"
@@ -22,11 +21,8 @@ HostEntry HostNamed(const std::string& name, bool in_spec, bool attached) {
   return host;
 }
 
-void AddFinding(State state, const std::vector<std::string>& hosts,
-                RuleResult* rule) {
-  Finding* const finding = rule->add_findings();
-  finding->set_state(state);
-  for (const std::string& host : hosts) finding->add_subjects()->set_host(host);
+std::shared_ptr<const Report> ReportOf(const char* text) {
+  return std::make_shared<Report>(FromText<Report>(text));
 }
 
 std::string Rule(const char* rule, const char* state, int hosts) {
@@ -35,25 +31,22 @@ std::string Rule(const char* rule, const char* state, int hosts) {
 }
 
 TEST(ClusterMetricsTest, CountsHostsByRuleAndState) {
-  auto report = std::make_shared<Report>();
-  for (const char* const host : {"a", "b", "c", "d"}) {
-    report->add_hosts()->set_host(host);
-  }
-  RuleResult* const mtu = report->add_rules();
-  mtu->set_rule("mtu");
-  mtu->set_state(FAIL);
-  AddFinding(WARN, {"a", "b"}, mtu);
-  AddFinding(FAIL, {"b", "b"}, mtu);
-  RuleResult* const whole = report->add_rules();
-  whole->set_rule("topology");
-  whole->set_state(FAIL);
-  AddFinding(FAIL, {""}, whole);
-  MergeText(R"(rules {rule: 'roce' state: SKIPPED}
-               rules {rule: 'job-hosts' not_run: true}
-               started_at_ms: 1700000000000 elapsed_ms: 2500)",
-            report.get());
   ClusterNumbers numbers;
-  numbers.newest = report;
+  numbers.newest = ReportOf(R"(
+      hosts { host: 'a' } hosts { host: 'b' }
+      hosts { host: 'c' } hosts { host: 'd' }
+      rules {
+        rule: 'mtu' state: FAIL
+        findings { state: WARN subjects { host: 'a' } subjects { host: 'b' } }
+        findings { state: FAIL subjects { host: 'b' } subjects { host: 'b' } }
+      }
+      rules {
+        rule: 'topology' state: FAIL
+        findings { state: FAIL subjects { host: '' } }
+      }
+      rules { rule: 'roce' state: SKIPPED }
+      rules { rule: 'job-hosts' not_run: true }
+      started_at_ms: 1700000000000 elapsed_ms: 2500)");
   const std::string text = ClusterMetrics(numbers);
   EXPECT_THAT(text, AllOf(HasSubstr(Rule("mtu", "pass", 2)),
                           HasSubstr(Rule("mtu", "warn", 1)),
@@ -80,16 +73,11 @@ TEST(ClusterMetricsTest, BeforeTheFirstCheckNothingIsSaidOfIt) {
 }
 
 TEST(ClusterMetricsTest, AStrangerHasNoSeriesAndNoNameBreaksOut) {
-  auto report = std::make_shared<Report>();
-  const std::pair<const char*, State> states[] = {
-      {"ok", PASS}, {"warns", WARN}, {"fails", FAIL}, {"stranger", FAIL}};
-  for (const auto& [host, state] : states) {
-    HostStatus* const status = report->add_hosts();
-    status->set_host(host);
-    status->set_state(state);
-  }
   ClusterNumbers numbers;
-  numbers.newest = report;
+  numbers.newest = ReportOf(R"(
+      hosts { host: 'ok' state: PASS } hosts { host: 'warns' state: WARN }
+      hosts { host: 'fails' state: FAIL }
+      hosts { host: 'stranger' state: FAIL })");
   numbers.hosts = {HostNamed("ok", true, true),
                    HostNamed("warns", true, true),
                    HostNamed("fails", true, true),
@@ -165,7 +153,8 @@ TEST(ClusterMetricsTest, NobodyIsCalledForAHostInMaintenance) {
   for (HostEntry& host : numbers.hosts) {
     host.mutable_drift()->mutable_value()->add_drifts();
   }
-  numbers.in_maintenance = {"b", "c"};
+  numbers.hosts[1].set_maintenance(true);
+  numbers.hosts[2].set_maintenance(true);
   EXPECT_THAT(ClusterMetrics(numbers),
               AllOf(HasSubstr("clusterd_hosts{state=\"expected\"} 2\n"),
                     HasSubstr("clusterd_hosts{state=\"attached\"} 2\n"),
@@ -174,13 +163,10 @@ TEST(ClusterMetricsTest, NobodyIsCalledForAHostInMaintenance) {
 }
 
 TEST(ClusterMetricsTest, CountsWhatIsWaivedByRule) {
-  auto report = std::make_shared<Report>();
-  MergeText(
-      "rules {rule: 'link' state: WARN findings {waiver {rule: 'link'}} "
-      "findings {}} rules {rule: 'mtu'}",
-      report.get());
   ClusterNumbers numbers;
-  numbers.newest = report;
+  numbers.newest = ReportOf(
+      "rules {rule: 'link' state: WARN findings {waiver {rule: 'link'}} "
+      "findings {}} rules {rule: 'mtu'}");
   EXPECT_THAT(ClusterMetrics(numbers),
               AllOf(HasSubstr("clusterd_waived_findings{rule=\"link\"} 1\n"),
                     Not(HasSubstr("clusterd_waived_findings{rule=\"mtu\""))));

@@ -12,7 +12,7 @@
 #include "config/report/message_json.h"
 #include "config/report/metrics_text.h"
 #include "config/values/version.h"
-#include "daemon/process/monotonic_notification.h"
+#include "daemon/process/scheduler.h"
 
 namespace clusterd {
 namespace {
@@ -32,7 +32,7 @@ void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
       {"expected", 0}, {"attached", 0},   {"drifted", 0},
       {"refused", 0},  {"unexpected", 0}, {"maintenance", 0}};
   for (const HostEntry& host : numbers.hosts) {
-    const bool serves = numbers.in_maintenance.count(host.host()) == 0;
+    const bool serves = !host.maintenance();
     counts["expected"] += host.in_spec() && (serves || host.attached());
     counts["attached"] += host.in_spec() && host.attached();
     counts["drifted"] +=

@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,10 +33,9 @@ namespace clusterd {
 // by rule, state or kind. `deploy/monitoring` uses each of them. Counters are
 // zero at the controller's start. Pure.
 struct ClusterNumbers {
-  // As AttachedHosts::Entries returns them.
+  // As AttachedHosts::Entries returns them. Detached or drifted ones cause no
+  // alert in maintenance.
   std::vector<HostEntry> hosts;
-  // Names of hosts in maintenance: detached or drifted ones cause no alert.
-  std::set<std::string> in_maintenance;
   // The newest check of the whole cluster; null: none yet.
   std::shared_ptr<const Report> newest;
   // Ended runs by outcome, as ClusterChanges::Ended.

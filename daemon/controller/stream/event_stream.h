@@ -121,6 +121,9 @@ class EventStream final
   void OnCancel() override { Leave(); }
 
  private:
+  // Whether the bytes of the last event are taken.
+  enum class Budget { kNone, kWaits, kHas, kOver };
+
   using Writer::Writer;
 
   bool IsEndingLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -147,10 +150,29 @@ class EventStream final
 
   // False: Advance is called once there is budget for the last event.
   bool HasBudgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto go = [weak = this->weak_from_this()] {
-      if (const auto stream = weak.lock()) stream->Advance();
-    };
-    return !options_.budget || options_.budget->Take(last_->ByteSizeLong(), go);
+    const size_t bytes = last_->ByteSizeLong();
+    SendBudget* const budget = options_.budget;
+    if (budget == nullptr || bytes <= SendBudget::kSmall) return true;
+    if (budget_ == Budget::kNone) {
+      const auto taken = [weak = this->weak_from_this(), budget,
+                          who = options_.who, bytes] {
+        const auto stream = weak.lock();
+        if (stream != nullptr && stream->TakeBudget()) return stream->Advance();
+        budget->Give(who, bytes);
+      };
+      budget_bytes_ = bytes;
+      budget_ = budget->Take(options_.who, bytes, taken) ? Budget::kHas
+                                                         : Budget::kWaits;
+    }
+    return budget_ == Budget::kHas;
+  }
+
+  // False: the call is over, so it needs no budget.
+  bool TakeBudget() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (budget_ != Budget::kWaits) return false;
+    budget_ = Budget::kHas;
+    return true;
   }
 
   const Event* TakeNextLocked(std::function<void()>* fill) override
@@ -177,7 +199,14 @@ class EventStream final
   }
 
   void OnOver() override {
-    if (options_.budget != nullptr) options_.budget->GiveBack();
+    size_t bytes = 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (std::exchange(budget_, Budget::kOver) == Budget::kHas) {
+        bytes = budget_bytes_;
+      }
+    }
+    if (bytes > 0) options_.budget->Give(options_.who, bytes);
     options_.on_end();
   }
 
@@ -190,6 +219,8 @@ class EventStream final
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Event> last_ ABSL_GUARDED_BY(mutex_);
+  Budget budget_ ABSL_GUARDED_BY(mutex_) = Budget::kNone;
+  size_t budget_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace clusterd

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "daemon/process/write_time.h"
+#include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/server.h"
@@ -49,6 +49,7 @@ class StreamService final : public Controller::CallbackService {
     options.max_queued = max_queued_;
     options.max_queued_bytes = max_queued_bytes_;
     options.budget = budget_;
+    options.who = "ann";
     stream_->Begin(std::move(options));
     stream_->Show(
         [this](CheckEvent* event) { *event = Progress(++progress_); });
@@ -61,7 +62,7 @@ class StreamService final : public Controller::CallbackService {
   Scheduler* const scheduler_;
   size_t max_queued_ = 1024;
   size_t max_queued_bytes_ = 32 << 20;
-  std::shared_ptr<CallBudget> budget_;
+  SendBudget* budget_ = nullptr;
   uint32_t progress_ = 0;  // Only the thread that writes an event writes it.
   std::shared_ptr<Stream> stream_;
   absl::Notification begun_;
@@ -212,7 +213,7 @@ TEST_F(EventStreamTest, KeepsOnlySoManyBytesForAClientThatDoesNotRead) {
 
 TEST_F(EventStreamTest, LargeLastEventWaitsForBudget) {
   SendBudget budget(1 << 20);
-  service_.budget_ = std::make_shared<CallBudget>(&budget, "ann");
+  service_.budget_ = &budget;
   ASSERT_TRUE(budget.Take("ann", 1 << 20, nullptr));
   Call();
   ReadFirst();
@@ -223,6 +224,22 @@ TEST_F(EventStreamTest, LargeLastEventWaitsForBudget) {
   budget.Give("ann", 1 << 20);
   EXPECT_EQ(ReadToEnd().back(), "last");
   EXPECT_TRUE(status_.ok());
+  EXPECT_TRUE(budget.Take("ann", 1 << 20, nullptr)) << "it was given back";
+}
+
+TEST_F(EventStreamTest, CallThatIsOverBeforeItsTurnTakesNoBudget) {
+  SendBudget budget(1 << 20);
+  service_.budget_ = &budget;
+  ASSERT_TRUE(budget.Take("ann", 1 << 20, nullptr));
+  Call();
+  ReadFirst();
+  CheckEvent large = Last("last");
+  large.mutable_report()->add_notes(std::string(1 << 18, 'x'));
+  service_.stream_->End(std::move(large));
+  context_.TryCancel();
+  ASSERT_TRUE(service_.ended_.WaitForNotificationWithTimeout(kPatience));
+  budget.Give("ann", 1 << 20);
+  EXPECT_TRUE(budget.Take("ann", 1 << 20, nullptr));
 }
 
 }  // namespace

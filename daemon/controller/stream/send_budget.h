@@ -8,7 +8,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +20,9 @@ namespace clusterd {
 // Safe for concurrent use; calls nothing under its lock.
 class SendBudget {
  public:
+  // Messages up to this size need no budget.
+  static constexpr size_t kSmall = 64 << 10;
+
   // A message larger than `bytes_of_one` is sent alone.
   explicit SendBudget(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
 
@@ -75,63 +77,6 @@ class SendBudget {
   std::map<std::string, User> users_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The budget of a call's one large message. Safe for concurrent use.
-class CallBudget : public std::enable_shared_from_this<CallBudget> {
- public:
-  // Messages up to this size need no budget.
-  static constexpr size_t kSmall = 64 << 10;
-
-  // `budget` must outlive this.
-  CallBudget(SendBudget* budget, std::string who)
-      : budget_(budget), who_(std::move(who)) {}
-
-  // True: the message may be sent. False: `may_go` is called when Take may be
-  // called again, as in SendBudget::Take.
-  bool Take(size_t bytes, std::function<void()> may_go)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (bytes <= kSmall) return true;
-    absl::MutexLock lock(&mutex_);
-    if (state_ != State::kNone) return state_ == State::kHas;
-    bytes_ = bytes;
-    const bool has = budget_->Take(
-        who_, bytes, [self = shared_from_this(), may_go = std::move(may_go)] {
-          if (self->OnTaken()) may_go();
-        });
-    state_ = has ? State::kHas : State::kWaits;
-    return has;
-  }
-  // The message was taken, or never will be.
-  void GiveBack() ABSL_LOCKS_EXCLUDED(mutex_) {
-    bool had;
-    {
-      absl::MutexLock lock(&mutex_);
-      had = state_ == State::kHas;
-      state_ = State::kOver;
-    }
-    if (had) budget_->Give(who_, bytes_);
-  }
-
- private:
-  enum class State { kNone, kWaits, kHas, kOver };
-
-  bool OnTaken() ABSL_LOCKS_EXCLUDED(mutex_) {
-    bool wanted;
-    {
-      absl::MutexLock lock(&mutex_);
-      wanted = state_ == State::kWaits;
-      if (wanted) state_ = State::kHas;
-    }
-    if (!wanted) budget_->Give(who_, bytes_);
-    return wanted;
-  }
-
-  SendBudget* const budget_;
-  const std::string who_;
-  absl::Mutex mutex_;
-  State state_ ABSL_GUARDED_BY(mutex_) = State::kNone;
-  size_t bytes_ = 0;  // Constant once it is taken.
-};
-
 // The callbacks and bounds of an EventStream.
 struct EventStreamOptions {
   // The client has left before the end; called at most once.
@@ -143,8 +88,9 @@ struct EventStreamOptions {
   // How many single events may wait; further ones are dropped.
   size_t max_queued = 1024;
   size_t max_queued_bytes = 32 << 20;
-  // The last event waits for it; null: it does not wait.
-  std::shared_ptr<CallBudget> budget;
+  // A large last event waits for bytes of this user; null: it does not wait.
+  SendBudget* budget = nullptr;
+  std::string who = {};
 };
 
 }  // namespace clusterd

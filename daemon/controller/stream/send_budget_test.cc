@@ -1,6 +1,5 @@
 #include "daemon/controller/stream/send_budget.h"
 
-#include <memory>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -33,25 +32,6 @@ TEST(SendBudgetTest, MessageLargerThanTheBudgetGoesAlone) {
   EXPECT_FALSE(budget.Take("ann", 1, [&] { taken = true; }));
   budget.Give("ann", 500);
   EXPECT_TRUE(taken);
-}
-
-TEST(CallBudgetTest, CallThatIsOverBeforeItsTurnTakesNothing) {
-  SendBudget budget(CallBudget::kSmall + 1);
-  const size_t large = CallBudget::kSmall + 1;
-  int notified = 0;
-  const auto first = std::make_shared<CallBudget>(&budget, "ann");
-  const auto left = std::make_shared<CallBudget>(&budget, "ann");
-  const auto last = std::make_shared<CallBudget>(&budget, "ann");
-  EXPECT_TRUE(first->Take(large, [] {}));
-  EXPECT_FALSE(left->Take(large, [&] { notified += 100; }));
-  EXPECT_FALSE(last->Take(large, [&] { ++notified; }));
-  left->GiveBack();
-  EXPECT_EQ(notified, 0);
-  first->GiveBack();
-  EXPECT_EQ(notified, 1);
-  EXPECT_TRUE(last->Take(large, [] {}));
-  last->GiveBack();
-  EXPECT_TRUE(budget.Take("ann", large, nullptr));
 }
 
 }  // namespace

@@ -19,13 +19,12 @@
 #include "absl/time/time.h"
 #include "config/identity/grpc_status.h"
 #include "daemon/process/scheduler.h"
-#include "daemon/process/write_time.h"
 #include "grpc/grpc.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
 
-// Ends a call whose peer does not take a written message (write_time.h).
+// Ends a call whose peer does not take a written message (scheduler.h).
 // Otherwise it would wait forever for a closed window. One write at a time.
 // REQUIRES: calls are serial, for example under their owner's lock.
 class WriteDeadline {

@@ -77,10 +77,10 @@ absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
     }
     RETURN_IF_ERROR(store_->Put(record));
   }
-  parts_.log->Notice(absl::StrCat(
-      "token ", token.id, " for ", entry->uses(), " of ",
-      hosts.empty() ? "all hosts" : hosts, " made by ", creator.ToString(),
-      ", good until ", UtcText(entry->expires_ms())));
+  parts_.log->Notice("token ", token.id, " for ", entry->uses(), " of ",
+                     hosts.empty() ? "all hosts" : hosts, " made by ",
+                     creator.ToString(), ", good until ",
+                     UtcText(entry->expires_ms()));
   CreateTokenResponse response;
   *response.mutable_entry() = *entry;
   response.set_token(token.ToString());
@@ -114,7 +114,7 @@ absl::StatusOr<RevokeTokenResponse> EnrolmentService::RevokeToken(
     return NotFoundWords("msg-trust-no-such-token", QuotedText(id));
   }
   RETURN_IF_ERROR(store_->DropToken(id));
-  parts_.log->Notice(absl::StrCat("token ", id, " revoked"));
+  parts_.log->Notice("token ", id, " revoked");
   RevokeTokenResponse response;
   *response.mutable_entry() = token->entry();
   return response;
@@ -253,9 +253,8 @@ absl::StatusOr<ResetHostResponse> EnrolmentService::Reset(
     if (unkept != unkept_.end()) unkept->second.machine_id.clear();
   }
   parts_.hosts->CloseHost(host, DeniedWords("msg-trust-reset"));
-  parts_.log->Notice(
-      absl::StrCat("host ", host, ": its key is forgotten",
-                   waits ? ", and the machine that waited is refused" : ""));
+  parts_.log->Notice("host ", host, ": its key is forgotten",
+                     waits ? ", and the machine that waited is refused" : "");
   return response;
 }
 

@@ -20,6 +20,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/calls/user_calls.h"
@@ -173,10 +174,9 @@ class EnrolmentListener::Keeper {
     start.set_ca(tls.ca);
     start.set_certificate(tls.certificate);
     start.set_key(tls.key);
-    start.set_longest_connection_ms(static_cast<uint32_t>(
-        absl::ToInt64Milliseconds(listener_.options_.longest_connection)));
-    start.set_longest_idle_ms(static_cast<uint32_t>(
-        absl::ToInt64Milliseconds(listener_.options_.longest_idle)));
+    start.set_longest_connection_ms(
+        ToMs(listener_.options_.longest_connection));
+    start.set_longest_idle_ms(ToMs(listener_.options_.longest_idle));
     return start;
   }
 
@@ -196,12 +196,15 @@ class EnrolmentListener::Keeper {
       listener_.parts_.audit->Refuse(MakeAuditEntry("Join", "", "", peer), may);
       return Answer(*socket, id, may);
     }
-    const bool is_taken =
-        listener_.joins_.TryRun([service = listener_.service_, socket, id, peer,
-                                 join = std::move(*question.mutable_join())] {
-          Answer(*socket, id, service->Join(join, peer));
+    AnswerOnPool<Enrolled>(
+        &listener_.joins_, WorkerPool::Place::kInTurn,
+        [service = listener_.service_, peer,
+         join = std::move(*question.mutable_join())] {
+          return service->Join(join, peer);
+        },
+        [socket, id](const absl::StatusOr<Enrolled>& answer) {
+          Answer(*socket, id, answer);
         });
-    if (!is_taken) Answer(*socket, id, TooMuchToDo());
   }
 
   EnrolmentListener& listener_;

@@ -22,7 +22,6 @@
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
-#include "grpcpp/support/server_callback.h"
 #include "proto/trust.grpc.pb.h"
 
 namespace clusterd {
@@ -97,16 +96,14 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
  public:
   explicit HandedOnEnrolment(const RootsResponse& roots) : roots_(roots) {}
 
-  grpc::ServerUnaryReactor* Roots(grpc::CallbackServerContext* context,
-                                  const RootsRequest* /*request*/,
-                                  RootsResponse* response) override {
+  UnaryCall* Roots(CallContext* context, const RootsRequest* /*request*/,
+                   RootsResponse* response) override {
     *response = roots_;
     return FinishWith(context, absl::OkStatus());
   }
 
-  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context,
-                                 const JoinRequest* request,
-                                 Enrolled* response) override {
+  UnaryCall* Join(CallContext* context, const JoinRequest* request,
+                  Enrolled* response) override {
     EnrolmentQuestion question;
     question.set_peer(context->peer());
     *question.mutable_join() = *request;
@@ -138,7 +135,7 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
 
  private:
   struct Waiting {
-    grpc::ServerUnaryReactor* reactor = nullptr;
+    UnaryCall* reactor = nullptr;
     Enrolled* response = nullptr;
   };
 

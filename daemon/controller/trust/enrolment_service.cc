@@ -246,14 +246,13 @@ absl::StatusOr<Enrolled> EnrolmentService::Join(const JoinRequest& request,
   absl::StatusOr<Enrolled> answer = TryJoin(request, asked);
   if (answer.ok()) {
     parts_.audit->End(asked, "joined");
-    parts_.log->Notice(absl::StrCat("host ", answer->name(), ": joined from ",
-                                    peer, ", certificate until ",
-                                    UtcText(answer->ends_ms())));
+    parts_.log->Notice("host ", answer->name(), ": joined from ", peer,
+                       ", certificate until ", UtcText(answer->ends_ms()));
   } else {
     parts_.audit->Refuse(asked, answer.status());
-    parts_.log->Warning(absl::StrCat("host ", QuotedText(request.name()),
-                                     ": did not join from ", peer, ": ",
-                                     answer.status().message()));
+    parts_.log->Warning("host ", QuotedText(request.name()),
+                        ": did not join from ", peer, ": ",
+                        answer.status().message());
   }
   return answer;
 }
@@ -293,10 +292,10 @@ absl::StatusOr<Enrolled> EnrolmentService::TryRenewLate(
   record->set_late_renewals(record->late_renewals() + 1);
   RETURN_IF_ERROR(store_->Put(*record));
   parts_.audit->End(asked, "renewed");
-  parts_.log->Notice(absl::StrCat(
-      "host ", name, ": renewed late from ", asked.peer(), ", for the ",
-      record->late_renewals(), ". time, certificate until ",
-      UtcText(record->held().ends_ms())));
+  parts_.log->Notice("host ", name, ": renewed late from ", asked.peer(),
+                     ", for the ", record->late_renewals(),
+                     ". time, certificate until ",
+                     UtcText(record->held().ends_ms()));
   return AnswerOf(*record, record->held());
 }
 
@@ -310,9 +309,8 @@ absl::StatusOr<Enrolled> EnrolmentService::RenewLate(
       TryRenewLate(host, certificate_pem, request, asked);
   if (!answer.ok()) {
     parts_.audit->Refuse(asked, answer.status());
-    parts_.log->Warning(absl::StrCat("host ", QuotedText(host),
-                                     ": no late renewal from ", peer, ": ",
-                                     answer.status().message()));
+    parts_.log->Warning("host ", QuotedText(host), ": no late renewal from ",
+                        peer, ": ", answer.status().message());
   }
   return answer;
 }
@@ -361,8 +359,8 @@ absl::StatusOr<Enrolled> EnrolmentService::TryRenew(
   ASSIGN_OR_RETURN(*record->mutable_next(), Issue(host, key));
   RETURN_IF_ERROR(store_->Put(*record));
   parts_.audit->End(asked, "renewed");
-  parts_.log->Info(absl::StrCat("host ", host, ": renewed, certificate until ",
-                                UtcText(record->next().ends_ms())));
+  parts_.log->Info("host ", host, ": renewed, certificate until ",
+                   UtcText(record->next().ends_ms()));
   return AnswerOf(*record, record->next());
 }
 
@@ -471,10 +469,10 @@ void EnrolmentService::KeepUnkept() {
                     parts_.pool->TryRun([this] { KeepUnkept(); });
   }
   if (kept.ok()) return;
-  parts_.log->Error(absl::StrCat(
+  parts_.log->Error(
       "host ", host, ": that its certificate is made by hand is known until a ",
       "restart alone, and which machine its name is bound to is set by the ",
-      "next that attaches: ", kept.message()));
+      "next that attaches: ", kept.message());
   absl::MutexLock lock(&unkept_mutex_);
   for (auto each = unkept_.begin(); each != unkept_.end();) {
     each->second.machine_id.clear();
@@ -500,12 +498,10 @@ void EnrolmentService::Promote(const std::string& host,
   record->clear_next();
   const absl::Status kept = store_->Put(*record);
   if (kept.ok()) {
-    parts_.log->Info(
-        absl::StrCat("host ", host, ": has taken up its renewed certificate"));
+    parts_.log->Info("host ", host, ": has taken up its renewed certificate");
   } else {
-    parts_.log->Error(
-        absl::StrCat("host ", host,
-                     ": both of its certificates stay good: ", kept.message()));
+    parts_.log->Error("host ", host,
+                      ": both of its certificates stay good: ", kept.message());
   }
 }
 

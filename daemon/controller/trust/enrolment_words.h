@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "proto/spec.pb.h"
 #include "proto/trust.pb.h"
 
@@ -16,9 +16,7 @@ namespace clusterd {
 // "host "nodee1": is not in cluster.yaml, did you mean …".
 inline FindingValue NotInSpec(const ClusterSpec& spec,
                               const std::string& name) {
-  std::vector<absl::string_view> known;
-  for (const ServerSpec& server : spec.servers())
-    known.push_back(server.host());
+  const auto known = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
   return Worded("msg-trust-not-in-spec", QuotedText(name),
                 DidYouMeanWords(name, known));
 }

@@ -12,8 +12,6 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/trust/join_token.h"
-#include "grpcpp/server_context.h"
-#include "grpcpp/support/server_callback.h"
 
 namespace clusterd {
 namespace {
@@ -47,9 +45,6 @@ class TrustCalls final : public TrustService {
   }
 
  private:
-  using Context = grpc::CallbackServerContext;
-  using Unary = grpc::ServerUnaryReactor;
-
   absl::StatusOr<CreateTokenResponse> MakeToken(
       const CreateTokenRequest& request, const SpiffeId& creator) {
     ASSIGN_OR_RETURN(CreateTokenResponse response,
@@ -65,21 +60,22 @@ class TrustCalls final : public TrustService {
     return response;
   }
 
-  Unary* CreateToken(Context* context, const CreateTokenRequest* request,
-                     CreateTokenResponse* response) override {
-    return calls_.AnswerAudited(context, "CreateToken", *request,
-                                request->hosts(), CallClass::kCertificates,
-                                response,
-                                [this, request](const SpiffeId& user) {
-                                  return MakeToken(*request, user);
-                                });
+  UnaryCall* CreateToken(CallContext* context,
+                         const CreateTokenRequest* request,
+                         CreateTokenResponse* response) override {
+    return calls_.AnswerAudited(
+        {context, "CreateToken", *request, CallClass::kCertificates},
+        request->hosts(), response, [this, request](const SpiffeId& user) {
+          return MakeToken(*request, user);
+        });
   }
 
-  Unary* RevokeToken(Context* context, const RevokeTokenRequest* request,
-                     RevokeTokenResponse* response) override {
+  UnaryCall* RevokeToken(CallContext* context,
+                         const RevokeTokenRequest* request,
+                         RevokeTokenResponse* response) override {
     return calls_.AnswerAudited(
-        context, "RevokeToken", *request, request->id(),
-        CallClass::kCertificates, response,
+        {context, "RevokeToken", *request, CallClass::kCertificates},
+        request->id(), response,
         [this,
          request](const SpiffeId&) -> absl::StatusOr<RevokeTokenResponse> {
           ASSIGN_OR_RETURN(RevokeTokenResponse revoked,
@@ -89,40 +85,41 @@ class TrustCalls final : public TrustService {
         });
   }
 
-  Unary* Decide(Context* context, const ApproveHostRequest* request,
-                ApproveHostResponse* response, bool approves) {
+  UnaryCall* Decide(CallContext* context, const ApproveHostRequest* request,
+                    ApproveHostResponse* response, bool approves) {
     return calls_.AnswerAudited(
-        context, approves ? "ApproveHost" : "RefuseHost", *request,
-        absl::StrCat(request->name(), " ", request->key()),
-        CallClass::kCertificates, response,
+        {context, approves ? "ApproveHost" : "RefuseHost", *request,
+         CallClass::kCertificates},
+        absl::StrCat(request->name(), " ", request->key()), response,
         [this, request, approves](const SpiffeId&) {
           return service_->Decide(request->name(), request->key(), approves);
         });
   }
 
-  Unary* ApproveHost(Context* context, const ApproveHostRequest* request,
-                     ApproveHostResponse* response) override {
+  UnaryCall* ApproveHost(CallContext* context,
+                         const ApproveHostRequest* request,
+                         ApproveHostResponse* response) override {
     return Decide(context, request, response, /*approves=*/true);
   }
 
-  Unary* RefuseHost(Context* context, const ApproveHostRequest* request,
-                    ApproveHostResponse* response) override {
+  UnaryCall* RefuseHost(CallContext* context, const ApproveHostRequest* request,
+                        ApproveHostResponse* response) override {
     return Decide(context, request, response, /*approves=*/false);
   }
 
-  Unary* ResetHost(Context* context, const ResetHostRequest* request,
-                   ResetHostResponse* response) override {
+  UnaryCall* ResetHost(CallContext* context, const ResetHostRequest* request,
+                       ResetHostResponse* response) override {
     return calls_.AnswerAudited(
-        context, "ResetHost", *request, request->name(),
-        CallClass::kCertificates, response, [this, request](const SpiffeId&) {
+        {context, "ResetHost", *request, CallClass::kCertificates},
+        request->name(), response, [this, request](const SpiffeId&) {
           return service_->Reset(request->name(), request->key());
         });
   }
 
-  Unary* ListTokens(Context* context, const ListTokensRequest* request,
-                    ListTokensResponse* response) override {
+  UnaryCall* ListTokens(CallContext* context, const ListTokensRequest* request,
+                        ListTokensResponse* response) override {
     return calls_.Answer(
-        context, "ListTokens", *request, CallClass::kCertificates, response,
+        {context, "ListTokens", *request, CallClass::kCertificates}, response,
         [this](const SpiffeId&) { return service_->ListTokens(); });
   }
 
@@ -156,11 +153,11 @@ class TrustCalls final : public TrustService {
       add("intermediate CA", service_->authority().not_after());
   }
 
-  Unary* ListCertificates(Context* context,
-                          const ListCertificatesRequest* request,
-                          ListCertificatesResponse* response) override {
+  UnaryCall* ListCertificates(CallContext* context,
+                              const ListCertificatesRequest* request,
+                              ListCertificatesResponse* response) override {
     return calls_.Answer(
-        context, kListCertificates, *request, CallClass::kCertificates,
+        {context, kListCertificates, *request, CallClass::kCertificates},
         response, [this](const SpiffeId&) {
           auto list = service_ == nullptr ? AttachedCertificates()
                                           : service_->ListCertificates();
@@ -169,8 +166,8 @@ class TrustCalls final : public TrustService {
         });
   }
 
-  Unary* RenewLate(Context* context, const RenewLateRequest* request,
-                   Enrolled* response) override {
+  UnaryCall* RenewLate(CallContext* context, const RenewLateRequest* request,
+                       Enrolled* response) override {
     const auto shown = context->auth_context();
     const absl::StatusOr<SpiffeId> host =
         parts_.gate->AdmitEnded(*shown, IdentityKind::kHost);
@@ -186,12 +183,14 @@ class TrustCalls final : public TrustService {
     }
     auto* const reactor = context->DefaultReactor();
     AnswerOnPool<Enrolled>(
-        parts_.pool, WorkerPool::Place::kInTurn, response,
+        parts_.pool, WorkerPool::Place::kInTurn,
         [service = service_, host = host->name, pem = ShownCertificate(*shown),
          request, peer = context->peer()] {
           return service->RenewLate(host, pem, *request, peer);
         },
-        [reactor](const absl::Status& status) {
+        [reactor, response](absl::StatusOr<Enrolled> answer) {
+          const absl::Status status = answer.status();
+          if (status.ok()) *response = *std::move(answer);
           reactor->Finish(ToGrpcStatus(status));
         });
     return reactor;

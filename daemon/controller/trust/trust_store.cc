@@ -1,6 +1,7 @@
 #include "daemon/controller/trust/trust_store.h"
 
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -73,17 +74,14 @@ std::optional<HostRecord> TrustStore::Host(const std::string& name) const {
 
 std::vector<TokenRecord> TrustStore::Tokens() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<TokenRecord> tokens;
-  for (const auto& [id, token] : tokens_) tokens.push_back(*token);
-  return tokens;
+  return Each<TokenRecord>(tokens_,
+                           [](const auto& each) { return *each.second; });
 }
 
 std::vector<std::shared_ptr<const HostRecord>> TrustStore::Hosts() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<std::shared_ptr<const HostRecord>> hosts;
-  hosts.reserve(hosts_.size());
-  for (const auto& [name, record] : hosts_) hosts.push_back(record);
-  return hosts;
+  return Each<std::shared_ptr<const HostRecord>>(
+      hosts_, [](const auto& each) { return each.second; });
 }
 
 absl::Status TrustStore::Put(const TokenRecord& token) {

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/from_text.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -50,9 +51,8 @@ TEST(CheckNowTest, TellsWhatIsWrongWorstFirstWithWhoItIs) {
   EXPECT_EQ(now.newest().verdict(), FAIL);
   EXPECT_EQ(now.newest().rules_size(), 0);
   EXPECT_EQ(now.newest().hosts_size(), 0);
-  ASSERT_EQ(now.wrong_size(), 2);
-  EXPECT_EQ(now.wrong(0).rule(), "rule0");
-  EXPECT_EQ(now.wrong(0).summary(), "node[0-1]");
+  ASSERT_THAT(now, HasFields(R"(
+      wrong { rule: "rule0" summary: "node[0-1]" } wrong {})"));
   EXPECT_EQ(now.wrong(0).findings(0).fix(), "mend it");
   EXPECT_EQ(now.wrong(1).rule(), "mtu");
   EXPECT_FALSE(now.has_changes());
@@ -89,9 +89,8 @@ TEST(CheckNowTest, SaysHowManyFindingsAndHostsItLeavesOut) {
   const RuleResult wrong = CheckNow(report, nullptr).wrong(0);
   EXPECT_EQ(wrong.summary(), "node[0-299], 5 findings");
   EXPECT_EQ(ValueText(wrong.seen()), wrong.summary());
-  ASSERT_EQ(wrong.findings_size(), 3);
-  EXPECT_EQ(wrong.findings(0).observed(), "DOWN");
-  ASSERT_EQ(wrong.findings(0).values_size(), 1);
+  ASSERT_THAT(wrong, HasFields(R"(
+      findings { observed: "DOWN" values {} } findings {} findings {})"));
   EXPECT_EQ(wrong.findings(0).values(0).name(), kAllSubjects);
   EXPECT_EQ(wrong.findings(0).values(0).number(), 300);
   EXPECT_EQ(wrong.findings(1).observed(), "");
@@ -146,9 +145,8 @@ TEST(AskedCheckTest, TellsWhatChangedSinceTheCheckBefore) {
   for (int round = 0; round < 2; ++round) {
     const auto now = asked.Of(newest, before);
     ASSERT_TRUE(now.has_value());
-    EXPECT_EQ(now->newest().verdict(), FAIL);
-    ASSERT_EQ(now->changes().changes_size(), 1);
-    EXPECT_EQ(now->changes().changes(0).after(), FAIL);
+    ASSERT_THAT(*now, HasFields(R"(
+        newest { verdict: FAIL } changes { changes { after: FAIL } })"));
   }
 }
 

@@ -10,6 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/from_text.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -142,37 +144,28 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
   WorkerPool pool(1, 8);
   WatchSources sources =
       HostsAlone([](ClusterNow* now) { now->set_hosts_expected(3); });
+  using Schedule = ClusterNow::ScheduleNow;
   sources.schedules = [] {
-    std::vector<ClusterNow::ScheduleNow> schedules(2);
-    schedules[0].set_name("nightly");
-    schedules[1].set_name("links");
-    return schedules;
+    return std::vector<Schedule>{FromText<Schedule>("name: 'nightly'"),
+                                 FromText<Schedule>("name: 'links'")};
   };
-  sources.asked = [] {
-    ClusterNow::ScheduleNow asked;
-    asked.mutable_newest()->set_run_id("02");
-    return std::make_optional(asked);
-  };
+  sources.asked = [] { return FromText<Schedule>("newest { run_id: '02' }"); };
   sources.running = [] {
     return std::vector<FindingValue>{ToFindingValue("apply 01")};
   };
   sources.pending = [] {
-    std::vector<ConfirmResponse> pending(1);
-    pending[0].set_run_id("01");
-    return pending;
+    return std::vector<ConfirmResponse>{
+        FromText<ConfirmResponse>("run_id: '01'")};
   };
   ClusterWatch watch("demo", sources, &scheduler, &pool);
   watch.Join(watch.NewWatcher(), {[] {}, [](const absl::Status&) {}});
   pool.Drain();
   const ClusterNow now = *watch.now();
-  EXPECT_EQ(now.schema_version(), 1u);
-  EXPECT_EQ(now.hosts_expected(), 3u);
-  ASSERT_EQ(now.schedules_size(), 2);
-  EXPECT_EQ(now.schedules(1).name(), "links");
+  EXPECT_THAT(now, HasFields(R"(
+      schema_version: 1 hosts_expected: 3
+      schedules {} schedules { name: 'links' }
+      pending { run_id: "01" } asked { newest { run_id: "02" } })"));
   EXPECT_THAT(Rendered(now).running(), ElementsAre("apply 01"));
-  ASSERT_EQ(now.pending_size(), 1);
-  EXPECT_EQ(now.pending(0).run_id(), "01");
-  EXPECT_EQ(now.asked().newest().run_id(), "02");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_answers.h"
-#include "daemon/host/hccn/hccn_output.h"
+#include "daemon/host/hccn/hccn_tool.h"
 
 namespace clusterd {
 namespace ascend950 {

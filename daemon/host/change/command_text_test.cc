@@ -1,8 +1,7 @@
-#include "daemon/host/change/command_text.h"
-
 #include <gtest/gtest.h>
 
 #include "config/words/words.h"
+#include "daemon/host/command/program_path.h"
 
 namespace clusterd {
 namespace {

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "daemon/host/change/mutation_token_issuer.h"
-#include "daemon/host/change/saved_file.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"

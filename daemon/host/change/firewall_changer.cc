@@ -6,14 +6,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/change/command_text.h"
-#include "daemon/host/change/saved_file.h"
+#include "daemon/host/change/file_system.h"
+#include "daemon/host/command/program_path.h"
 
 namespace clusterd {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "daemon/host/command/clock.h"

@@ -149,10 +149,9 @@ TEST_F(FirewallChangerTest, DoesNotBelieveASuccessThatChangedNothing) {
 
 TEST_F(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
   outside_.on_command = [&](const std::string&) { Allow(UFW); };
-  const auto saved = SaveForRule(UFW);
-  ASSERT_TRUE(saved.ok());
-  EXPECT_EQ(saved->files_size(), 3);
-  EXPECT_TRUE(Add(UFW, *saved).ok());
+  const auto saved = SaveForRule(UFW).value();
+  EXPECT_EQ(saved.files_size(), 3);
+  EXPECT_TRUE(Add(UFW, saved).ok());
   EXPECT_EQ(outside_.commands,
             std::vector<std::string>{"ufw allow proto tcp from 10.0.0.0/24 to "
                                      "any port 60000:60015"});
@@ -166,13 +165,12 @@ TEST_F(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
 
 TEST_F(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
   outside_.has_permanent = true;
-  const auto saved = SaveForRule(FIREWALLD);
-  ASSERT_TRUE(saved.ok());
-  EXPECT_EQ(saved->added_running_size(), 1);
-  EXPECT_EQ(saved->added_permanent_size(), 0);
+  const auto saved = SaveForRule(FIREWALLD).value();
+  EXPECT_EQ(saved.added_running_size(), 1);
+  EXPECT_EQ(saved.added_permanent_size(), 0);
   outside_.commands.clear();
   Allow(FIREWALLD);
-  EXPECT_TRUE(Add(FIREWALLD, *saved).ok());
+  EXPECT_TRUE(Add(FIREWALLD, saved).ok());
   EXPECT_TRUE(outside_.Ran("firewall-cmd --add-rich-rule=" +
                            RichRule(Rule(FIREWALLD).port())));
   for (const std::string& command : outside_.commands) {
@@ -192,14 +190,13 @@ TEST_F(FirewallChangerTest, DoesNotTouchWhatItCannotPutBack) {
 TEST_F(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
   files_.Put(kUfwConf, "ENABLED=yes\n");
   files_.Put(kUfwRules, "old\n", 0640);
-  const auto saved = changer_.Save(UFW, /*adds_rules=*/false);
-  ASSERT_TRUE(saved.ok());
+  const auto saved = changer_.Save(UFW, /*adds_rules=*/false).value();
   files_.Put(kUfwConf, "ENABLED=no\n");
   Set(false, false);
   outside_.on_command = [&](const std::string& line) {
     if (line == "ufw --force enable") Set(true, true);
   };
-  EXPECT_TRUE(Restore(*saved).ok());
+  EXPECT_TRUE(Restore(saved).ok());
   EXPECT_EQ(*files_.Content(kUfwConf), "ENABLED=yes\n");
   EXPECT_TRUE(outside_.Ran("ufw reload"));
 }
@@ -208,17 +205,16 @@ TEST_F(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
 TEST_F(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
   constexpr char kLock[] = "/run/ufw.lock";
   files_.Put(kUfwConf, "ENABLED=yes\n");
-  const auto saved = changer_.Save(UFW, /*adds_rules=*/false);
-  ASSERT_TRUE(saved.ok());
+  const auto saved = changer_.Save(UFW, /*adds_rules=*/false).value();
   files_.Put(kLock, "", 0644);
   const uint64_t held = files_.Stat(kLock)->inode;
-  EXPECT_TRUE(Restore(*saved).ok());
+  EXPECT_TRUE(Restore(saved).ok());
   const auto lock = files_.Stat(kLock);
   ASSERT_TRUE(lock.ok());
   EXPECT_NE(lock->inode, held);
   EXPECT_EQ(lock->mode, 0600u);
   // A lock file that only root can open stays.
-  EXPECT_TRUE(Restore(*saved).ok());
+  EXPECT_TRUE(Restore(saved).ok());
   EXPECT_EQ(files_.Stat(kLock)->inode, lock->inode);
 }
 
@@ -239,11 +235,10 @@ TEST_F(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
 
 TEST_F(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
   files_.Put(kZoneFile, "old\n");
-  const auto saved = SaveForRule(FIREWALLD);
-  ASSERT_TRUE(saved.ok());
+  const auto saved = SaveForRule(FIREWALLD).value();
   files_.Put(kZoneFile, "new\n");
   outside_.has_running = true;
-  EXPECT_THAT(Restore(*saved).message(),
+  EXPECT_THAT(Restore(saved).message(),
               Tells("msg-step-still-running",
                     absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
   EXPECT_EQ(*files_.Content(kZoneFile), "old\n");
@@ -263,8 +258,7 @@ TEST_F(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
 
 // The command is killed at its deadline, but systemd continues the stop.
 TEST_F(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
-  const auto saved = changer_.Save(FIREWALLD, /*adds_rules=*/false);
-  ASSERT_TRUE(saved.ok());
+  const auto saved = changer_.Save(FIREWALLD, /*adds_rules=*/false).value();
   outside_.results[kStop] = TimedOut();
   bool stops_later = false;
   outside_.on_command = [&](const std::string& line) {
@@ -273,7 +267,7 @@ TEST_F(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
   };
   EXPECT_FALSE(Disable(FIREWALLD).ok());
   ASSERT_TRUE(stops_later);
-  EXPECT_EQ(Restore(*saved), absl::OkStatus());
+  EXPECT_EQ(Restore(saved), absl::OkStatus());
   EXPECT_FALSE(stops_later);
 }
 
@@ -303,12 +297,11 @@ TEST_F(FirewallChangerTest, LeavesAFirewalldStoppedThatWas) {
 TEST_F(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
   const std::string former = std::string(kZoneFile) + ".old";
   files_.Put(kZoneFile, "old\n");
-  const auto saved = SaveForRule(FIREWALLD);
-  ASSERT_TRUE(saved.ok());
+  const auto saved = SaveForRule(FIREWALLD).value();
   files_.Put(kZoneFile, "new\n");
   files_.Put(former, "old\n");
   Set(false, true);
-  EXPECT_THAT(Restore(*saved), HasText("FirewallD is not running"));
+  EXPECT_THAT(Restore(saved), HasText("FirewallD is not running"));
   EXPECT_EQ(*files_.Content(kZoneFile), "old\n");
   EXPECT_FALSE(files_.Content(former));
 }
@@ -316,13 +309,12 @@ TEST_F(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
 TEST_F(FirewallChangerTest, RestoresTheOtherFilesWhenOneCannotBe) {
   files_.Put(kUfwConf, "old\n");
   files_.Put(kUfwRules, "old\n");
-  const auto saved = SaveForRule(UFW);
-  ASSERT_TRUE(saved.ok());
+  const auto saved = SaveForRule(UFW).value();
   files_.Put(kUfwConf, "new\n");
   files_.Put(kUfwRules, "new\n");
   const absl::Status full = absl::ResourceExhaustedError("No space left");
   files_.FailChanges(kUfwConf, full);
-  EXPECT_EQ(Restore(*saved), full);
+  EXPECT_EQ(Restore(saved), full);
   EXPECT_EQ(*files_.Content(kUfwRules), "old\n");
   EXPECT_TRUE(outside_.Ran("ufw reload"));
 }

@@ -6,9 +6,9 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
-#include "daemon/host/change/command_text.h"
-#include "daemon/host/hccn/hccn_output.h"
-#include "daemon/host/hccn_query/query_answers.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/hccn/hccn_tool.h"
+#include "daemon/host/hccn_query/query_facts.h"
 
 namespace clusterd {
 namespace {

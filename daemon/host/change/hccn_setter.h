@@ -58,7 +58,7 @@ class HccnSetter {
   // Returns whether the device has the route of a route_address_… entry, from
   // `-route -g`. An error gives the reason if that is unknown: an entry of
   // another form or with host bits, a failed run, or a table that
-  // query_answers.h does not read. Changes nothing.
+  // query_facts.h does not read. Changes nothing.
   absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry);
 
  private:

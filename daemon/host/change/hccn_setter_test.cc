@@ -199,9 +199,8 @@ TEST(HccnSetterTest, FindsARouteInTheDevicesTable) {
         Case{Entry("route_address_0.0.0.0_netmask_0.0.0.0",
                    "gateway_10.0.0.254\r"),
              true}}) {
-    const auto found = HasRoute(each.entry, Prints(kTable));
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_EQ(*found, each.there) << each.entry.ShortDebugString();
+    const auto found = HasRoute(each.entry, Prints(kTable)).value();
+    EXPECT_EQ(found, each.there) << each.entry.ShortDebugString();
   }
 }
 

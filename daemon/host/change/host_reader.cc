@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "config/words/number_text.h"
-#include "daemon/host/device_observer.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/identity_observer.h"
+#include "daemon/host/machine_observer.h"
 
 namespace clusterd {
 namespace {

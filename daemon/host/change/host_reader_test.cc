@@ -87,22 +87,6 @@ TEST_F(HostReaderTest, NeverAsksForTlsWithoutAFileToCopy) {
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("-tls"))));
 }
 
-TEST_F(HostReaderTest, GivesReasonsForADeviceThatDoesNotAnswer) {
-  runner_.NowHangs("hccn_tool -i 3 -ip -g");
-  const DeviceFacts facts = reader_->ReadDevice(3);
-  EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(clock_.Monotonic(), absl::Seconds(30));
-}
-
-TEST_F(HostReaderTest, GivesReasonsWhereThereIsNoTool) {
-  root_.Remove(kTool);
-  const DeviceFacts facts = reader_->ReadDevice(3);
-  EXPECT_EQ(facts.address().missing().reason(), Missing::ABSENT);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::ABSENT);
-  EXPECT_THAT(runner_.commands(), IsEmpty());
-}
-
 TEST_F(HostReaderTest, TakesTurnsWithTheObserverAtADevice) {
   const auto impatient =
       MakeHostReader({&observer_, observer_.locks(), root_.paths(), &runner_,

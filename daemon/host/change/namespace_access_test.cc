@@ -1,12 +1,11 @@
-#include "daemon/host/change/namespace_access.h"
 
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "daemon/host/change/sysctl_writer.h"
@@ -35,9 +34,8 @@ class NamespaceAccessTest : public ::testing::Test {
   }
   // Runs `work` in `home_`, whose values only this test changes.
   void AtHome(const std::function<void()>& work) {
-    const auto home = OpenNetworkNamespace::Open(home_->path(), "home");
-    ASSERT_TRUE(home.ok()) << home.status();
-    ASSERT_TRUE(home->Run(work).ok());
+    const auto home = OpenNetworkNamespace::Open(home_->path(), "home").value();
+    ASSERT_TRUE(home.Run(work).ok());
   }
   static NetworkNamespace Target(uint32_t pid) {
     NetworkNamespace target;
@@ -47,9 +45,10 @@ class NamespaceAccessTest : public ::testing::Test {
   EnteredNamespace Enter(uint32_t pid) {
     return access_->Enter(Target(pid)).value();
   }
-  std::string Identity(uint32_t pid) {
-    return NameFacts(Enter(pid).read())[kNetworkNamespaceFact];
+  static std::string IdentityOf(const EnteredNamespace& entered) {
+    return SettingText(NameFacts(entered.read())[NamespaceFact()]);
   }
+  std::string Identity(uint32_t pid) { return IdentityOf(Enter(pid)); }
   absl::Status Set(const EnteredNamespace& entered, const char* key,
                    const std::string& value) {
     return SysctlWriter(entered.open).Write(issuer_.token(), key, value);
@@ -104,7 +103,7 @@ TEST_F(NamespaceAccessTest, EntersANamespaceByItsNumber) {
   train_->End();
   EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
   const auto entered = access_->EnterInode(target, inode).value();
-  EXPECT_EQ(NameFacts(entered.read())[kNetworkNamespaceFact], identity);
+  EXPECT_EQ(IdentityOf(entered), identity);
   EXPECT_THAT(identity, HasSubstr(absl::StrCat("boot ", access_->BootId())));
   EXPECT_EQ(Set(entered, kSomaxconnKey, "54321"), absl::OkStatus());
   EXPECT_EQ(guest.Get(kSomaxconnKey), "54321");
@@ -138,15 +137,6 @@ TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {
       &why_);
   if (!had) GTEST_SKIP() << why_;
   EXPECT_EQ(train_->Get(kSomaxconnKey), before);
-}
-
-TEST_F(NamespaceAccessTest, StaysWithTheNamespaceThatWasEntered) {
-  const EnteredNamespace entered = Enter(train_->pid());
-  const NetworkNamespace target = Target(train_->pid());
-  train_->End();
-  EXPECT_EQ(Set(entered, kSomaxconnKey, "54321"), absl::OkStatus());
-  EXPECT_EQ(*SysctlWriter(entered.open).Read(kSomaxconnKey), "54321");
-  EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "daemon/host/change/saved_file.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/host/change/file_system.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/effect_log.h"
 #include "tests/support/host/fake_clock.h"
@@ -38,12 +37,11 @@ using RestoreFileTest = SaveFileTest;
 
 TEST_F(SaveFileTest, KeepsContentOwnerAndMode) {
   files_.Put(kPath, "text\n", 0640, 3, 4);
-  const auto saved = SaveFile(&files_, kPath);
-  ASSERT_TRUE(saved.ok());
-  EXPECT_TRUE(saved->existed());
-  EXPECT_EQ(saved->content(), "text\n");
-  EXPECT_EQ(saved->mode(), 0640u);
-  EXPECT_EQ(saved->uid(), 3u);
+  const auto saved = SaveFile(&files_, kPath).value();
+  EXPECT_TRUE(saved.existed());
+  EXPECT_EQ(saved.content(), "text\n");
+  EXPECT_EQ(saved.mode(), 0640u);
+  EXPECT_EQ(saved.uid(), 3u);
   EXPECT_FALSE(SaveFile(&files_, "/etc/none")->existed());
 }
 
@@ -187,9 +185,8 @@ TEST_F(InPlaceFileTest, ReadsNothingThatIsHalfWritten) {
       files_.SetLockedElsewhere(kConf, false);
     };
     if (save) {
-      const auto saved = file.Save();
-      ASSERT_TRUE(saved.ok()) << saved.status();
-      EXPECT_EQ(saved->content(), kWhole);
+      const auto saved = file.Save().value();
+      EXPECT_EQ(saved.content(), kWhole);
     } else {
       EXPECT_EQ(file.Read().value_or("nothing"), kWhole);
     }

@@ -2,10 +2,13 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
+#include "config/values/network_namespace.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
+#include "daemon/host/identity_observer.h"
+#include "daemon/host/machine_observer.h"
 
 namespace clusterd {
 namespace {
@@ -15,6 +18,66 @@ constexpr size_t kMaxValueBytes = 1 << 20;  // 65536 ports written singly.
 std::string PathOf(absl::string_view key) {
   return absl::StrCat("/proc/sys/", absl::StrReplaceAll(key, {{".", "/"}}));
 }
+
+constexpr absl::Duration kEngineDeadline = absl::Seconds(10);
+constexpr absl::Duration kSearchDeadline = absl::Seconds(30);
+
+class HostNamespaceAccess final : public NamespaceAccess {
+ public:
+  HostNamespaceAccess(HostPaths paths, CommandRunner* runner, Clock* clock,
+                      FileSystem* files)
+      : paths_(std::move(paths)),
+        runner_(runner),
+        clock_(clock),
+        files_(files) {}
+
+  absl::StatusOr<EnteredNamespace> Enter(
+      const NetworkNamespace& target) override {
+    const TimeBudget budget(clock_, kEngineDeadline, kSearchDeadline);
+    return Hold(FindNetworkNamespace({paths_, runner_, &budget}, target),
+                target);
+  }
+
+  absl::StatusOr<EnteredNamespace> EnterInode(const NetworkNamespace& target,
+                                              uint64_t inode) override {
+    return Hold(FindNetworkNamespaceByInode(paths_, inode,
+                                            NetworkNamespaceText(target)),
+                target);
+  }
+
+  std::string BootId() override {
+    return ReadBootId(FileReader(paths_.root)).value();
+  }
+
+ private:
+  absl::StatusOr<EnteredNamespace> Hold(
+      absl::StatusOr<OpenNetworkNamespace> found,
+      const NetworkNamespace& target) {
+    RETURN_IF_ERROR(found.status());
+    const auto inside =
+        std::make_shared<const OpenNetworkNamespace>(*std::move(found));
+    EnteredNamespace entered;
+    entered.open = [inside, files = files_](const std::string& path,
+                                            OpenMode mode) {
+      absl::StatusOr<std::unique_ptr<OpenFile>> file;
+      const absl::Status run =
+          inside->Run([&] { file = files->Open(path, mode); });
+      if (!run.ok()) file = run;
+      return file;
+    };
+    entered.read = [inside, target, root = paths_.root, clock = clock_] {
+      return ReadOpenNamespace(
+          *inside, target, FileReader(root), PortSet(),
+          TimeBudget(clock, kEngineDeadline, kSearchDeadline));
+    };
+    return entered;
+  }
+
+  const HostPaths paths_;
+  CommandRunner* const runner_;
+  Clock* const clock_;
+  FileSystem* const files_;
+};
 
 }  // namespace
 
@@ -59,6 +122,14 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
                       : WithWords(error, Worded("plan-say-with-note",
                                                 MessageWords(error),
                                                 MessageWords(written)));
+}
+
+std::unique_ptr<NamespaceAccess> MakeNamespaceAccess(HostPaths paths,
+                                                     CommandRunner* runner,
+                                                     Clock* clock,
+                                                     FileSystem* files) {
+  return std::make_unique<HostNamespaceAccess>(std::move(paths), runner, clock,
+                                               files);
 }
 
 }  // namespace clusterd

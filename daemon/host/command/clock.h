@@ -5,10 +5,12 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "proto/facts.pb.h"
@@ -59,23 +61,45 @@ class TimeBudget {
   // `clock` must outlive this object. The time left is zero once the asker no
   // longer wants the result.
   TimeBudget(Clock* clock, absl::Duration command, absl::Duration host,
-             const Asker& asker = {});
+             const Asker& asker = {})
+      : clock_(clock),
+        begin_(clock->Monotonic()),
+        command_(command),
+        host_(host),
+        asker_(asker) {}
   // The request's deadlines; 10 s a command and 30 s a host where it has none.
   static TimeBudget ForRequest(Clock* clock, const ObserveRequest& request,
-                               const Asker& asker = {});
+                               const Asker& asker = {}) {
+    const auto or_default = [](uint32_t ms, absl::Duration by_default) {
+      return ms == 0 ? by_default : absl::Milliseconds(ms);
+    };
+    return TimeBudget(clock,
+                      or_default(request.command_ms(), absl::Seconds(10)),
+                      or_default(request.host_ms(), absl::Seconds(30)), asker);
+  }
 
-  absl::Duration Passed() const;
+  absl::Duration Passed() const { return clock_->Monotonic() - begin_; }
   // The rest of the host's time; never negative.
-  absl::Duration Left() const;
+  absl::Duration Left() const {
+    const bool is_unwanted = asker_.unwanted != nullptr && *asker_.unwanted;
+    return is_unwanted ? absl::ZeroDuration()
+                       : std::max(host_ - Passed(), absl::ZeroDuration());
+  }
   const Asker& asker() const { return asker_; }
   bool IsSpent() const { return Left() <= absl::ZeroDuration(); }
   // The limit of the next command: the smaller of its deadline and the rest.
-  absl::Duration ForCommand() const;
+  absl::Duration ForCommand() const { return std::min(command_, Left()); }
 
   // Names the setting that ended a run of `took`: "10s (deadlines.command)" or
   // "30s (deadlines.host)".
-  std::string CutBy(absl::Duration took) const;
-  std::string HostDeadline() const;
+  std::string CutBy(absl::Duration took) const {
+    return took < command_ ? HostDeadline()
+                           : absl::StrCat(absl::FormatDuration(command_),
+                                          " (deadlines.command)");
+  }
+  std::string HostDeadline() const {
+    return absl::StrCat(absl::FormatDuration(host_), " (deadlines.host)");
+  }
 
  private:
   Clock* const clock_;

@@ -26,7 +26,6 @@
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/private_view.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/command/user_identity.h"
 
 namespace clusterd {
 namespace {
@@ -161,9 +160,9 @@ struct Launch {
 
   std::vector<std::string> words;
   std::vector<std::string> environment;
-  std::optional<PrivateView> view;   // None: the program sees what we see.
-  std::optional<UserIdentity> user;  // None: our own.
-  const ProgramGroup* group;         // A user's program's.
+  std::optional<PrivateView> view;  // None: the program sees what we see.
+  std::optional<RunAs> user;        // None: our own.
+  const ProgramGroup* group;        // A user's program's.
   pid_t parent;
   std::vector<char*> argv;       // Point to `words`.
   std::vector<char*> variables;  // Point to `environment`.
@@ -395,7 +394,7 @@ absl::StatusOr<std::shared_ptr<Launch>> MakeLaunch(
   if (command.instead.has_value()) {
     ASSIGN_OR_RETURN(launch->view, MakePrivateView(*command.instead));
   }
-  if (command.as.has_value()) launch->user = MakeUserIdentity(*command.as);
+  if (command.as.has_value()) launch->user = *command.as;
   launch->group = &group;
   launch->parent = getpid();
   launch->argv = Pointers(launch->words);

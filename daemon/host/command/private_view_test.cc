@@ -1,6 +1,4 @@
 // Uses real mount namespaces: as root, where the kernel allows them.
-#include "daemon/host/command/private_view.h"
-
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

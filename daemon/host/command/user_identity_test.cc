@@ -1,5 +1,3 @@
-#include "daemon/host/command/user_identity.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -19,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/command/program_path.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

@@ -123,10 +123,6 @@ bool IsSafePath(absl::string_view path) {
 FileReader::FileReader(std::string root, size_t max_names)
     : root_(WithoutFinalSlash(std::move(root))), max_names_(max_names) {}
 
-std::string FileReader::Resolve(absl::string_view path) const {
-  return absl::StrCat(root_, path);
-}
-
 absl::StatusOr<FileText> FileReader::Read(absl::string_view path,
                                           size_t max_bytes) const {
   FileText file;

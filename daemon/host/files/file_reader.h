@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/words/words.h"
@@ -43,7 +44,9 @@ class FileReader {
   explicit FileReader(std::string root, size_t max_names = kMaxNames);
 
   // Returns the path that this process opens: root and path.
-  std::string Resolve(absl::string_view path) const;
+  std::string Resolve(absl::string_view path) const {
+    return absl::StrCat(root_, path);
+  }
 
   // NotFound: no such file. PermissionDenied: not readable. FailedPrecondition:
   // not a regular file. ResourceExhausted: over `max_bytes`. Unavailable: the

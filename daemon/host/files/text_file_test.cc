@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -30,11 +31,7 @@ class ReplaceTextFileTest : public testing::Test {
   absl::Status Replace(const std::string& text) {
     return ReplaceTextFile(root_, "/var/metrics/clusterd.prom", text);
   }
-  std::string Read(const std::string& path) {
-    std::ifstream file(root_ + path);
-    return {std::istreambuf_iterator<char>(file),
-            std::istreambuf_iterator<char>()};
-  }
+  std::string Read(const std::string& path) { return TextOfFile(root_ + path); }
 
   std::string root_;
 };

@@ -1,12 +1,12 @@
-#include "daemon/host/firewall/allowed_port.h"
-
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -14,10 +14,8 @@ namespace {
 TEST(ParseAllowedPortsTest, ReadsRangesWithEitherSignAndLists) {
   const auto colon =
       ParseAllowedPorts("60000:60031/tcp", ':', "10.0.0.1").value();
-  EXPECT_EQ(colon[0].first_port(), 60000u);
-  EXPECT_EQ(colon[0].last_port(), 60031u);
-  EXPECT_EQ(colon[0].protocol(), "tcp");
-  EXPECT_EQ(colon[0].source(), "10.0.0.1");
+  EXPECT_THAT(colon[0], HasFields(R"(
+      first_port: 60000 last_port: 60031 protocol: "tcp" source: "10.0.0.1")"));
   EXPECT_TRUE(ParseAllowedPorts("60000-60031/udp", '-', "").ok());
   const auto list = ParseAllowedPorts("22,80:90", ':', "").value();
   ASSERT_EQ(list.size(), 2u);

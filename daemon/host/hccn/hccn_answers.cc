@@ -20,7 +20,7 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
-#include "daemon/host/hccn/hccn_output.h"
+#include "daemon/host/hccn/hccn_tool.h"
 
 namespace clusterd {
 namespace {

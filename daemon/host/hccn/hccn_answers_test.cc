@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -62,10 +63,10 @@ TEST(ParseHccnNetHealthTest, ReadsEveryStateOfTheVendorAndNoOther) {
       {"Detect ip set", NET_HEALTH_DETECT_IP_SET},
       {"Unknown", NET_HEALTH_UNKNOWN}};
   for (const auto& [text, health] : states) {
-    const absl::StatusOr<NetHealth> parsed =
-        ParseHccnNetHealth(absl::StrCat("net health status: ", text, "\n"));
-    ASSERT_TRUE(parsed.ok()) << parsed.status();
-    EXPECT_EQ(*parsed, health) << text;
+    const auto parsed =
+        ParseHccnNetHealth(absl::StrCat("net health status: ", text, "\n"))
+            .value();
+    EXPECT_EQ(parsed, health) << text;
   }
   const std::pair<const char*, const char*> kRejected[] = {
       {"net health status: Successful\n", "Successful"},
@@ -153,9 +154,8 @@ TEST(ParseHccnCertificatesTest, ReadsEachWithItsEndAndStatus) {
       absl::StrCat(kTlsOff, certificate("pub", good), certificate("ca1", soon)),
       "", 0);
   ASSERT_EQ(read.size(), 2u);
-  EXPECT_EQ(read[0].name(), "pub");
-  EXPECT_EQ(read[0].ends(), "Mon Feb 19 03:19:21 2024 GMT");
-  EXPECT_EQ(read[0].status(), TlsCertificate::VALID);
+  EXPECT_THAT(read[0], HasFields(R"(
+      name: "pub" ends: "Mon Feb 19 03:19:21 2024 GMT" status: VALID)"));
   EXPECT_EQ(read[1].status(), TlsCertificate::ENDS_SOON);
   // The tool prints the last line of an expired one on the other stream.
   const auto ended = ParseHccnCertificates(
@@ -196,13 +196,10 @@ LldpNeighbour Read(const std::string& output) {
 
 TEST(ParseHccnLldpTest, ReadsASwitch) {
   const LldpNeighbour neighbour = Read(kSwitch);
-  EXPECT_TRUE(neighbour.heard());
-  EXPECT_EQ(neighbour.chassis_id(), "00:11:22:33:44:55");
-  EXPECT_EQ(neighbour.port_id(), "400GE1/1/20:2");
-  EXPECT_EQ(neighbour.system_name(), "leaf-01");
-  EXPECT_EQ(neighbour.management_address(), "26.1.2.3");
-  EXPECT_EQ(neighbour.peer(), LldpNeighbour::SWITCH);
-  EXPECT_FALSE(neighbour.truncated());
+  EXPECT_THAT(neighbour, HasFields(R"(
+      heard: true chassis_id: "00:11:22:33:44:55" port_id: "400GE1/1/20:2"
+      system_name: "leaf-01" management_address: "26.1.2.3" peer: SWITCH
+      truncated: false)"));
 }
 
 // Output of open-lldp's lldptool for both forms of DCBX.
@@ -297,9 +294,8 @@ TEST(ParseHccnLldpTest, DropsTheHalfLineOfACutAnswer) {
   text += "\nManagement Address TLV\n\tIPv4: 26.1.2.34";
   text.resize(kHccnLldpMaxBytes);
   const LldpNeighbour neighbour = Read(text + "\n");
-  EXPECT_TRUE(neighbour.truncated());
-  EXPECT_EQ(neighbour.port_id(), "400GE1/1/20:2");
-  EXPECT_EQ(neighbour.management_address(), "");
+  EXPECT_THAT(neighbour, HasFields(R"(
+      truncated: true port_id: "400GE1/1/20:2" management_address: "")"));
 }
 
 TEST(ParseHccnLldpTest, RejectsTextWithoutTitleOrPort) {

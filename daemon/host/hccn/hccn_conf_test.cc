@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -36,13 +37,9 @@ std::vector<std::string> Problems(absl::string_view text) {
 TEST(ParseHccnConfTest, ReadsKeysWithTheirDevice) {
   const HccnConf conf =
       Parse("address_0=10.20.0.17\nnetmask_15=255.255.255.0\n");
-  ASSERT_EQ(conf.entries_size(), 2);
-  EXPECT_EQ(conf.entries(0).key(), "address");
-  EXPECT_EQ(conf.entries(0).device(), 0u);
-  EXPECT_EQ(conf.entries(0).value(), "10.20.0.17");
-  EXPECT_EQ(conf.entries(0).line(), 1u);
-  EXPECT_EQ(conf.entries(1).key(), "netmask");
-  EXPECT_EQ(conf.entries(1).device(), 15u);
+  ASSERT_THAT(conf, HasFields(R"(
+      entries { key: "address" device: 0 value: "10.20.0.17" line: 1 }
+      entries { key: "netmask" device: 15 })"));
   EXPECT_THAT(conf.problems(), IsEmpty());
 }
 
@@ -51,14 +48,10 @@ TEST(ParseHccnConfTest, ReadsRoutesAndKeysWithSeveralUnderscores) {
       "route_address_172.16.0.0_netmask_255.255.0.0_3=gateway_10.0.0.1\n"
       "tls_ca_recovered_4=1\n"
       "ip_route_0=add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100\n");
-  ASSERT_EQ(conf.entries_size(), 3);
-  EXPECT_EQ(conf.entries(0).key(),
-            "route_address_172.16.0.0_netmask_255.255.0.0");
-  EXPECT_EQ(conf.entries(0).device(), 3u);
-  EXPECT_EQ(conf.entries(1).key(), "tls_ca_recovered");
-  EXPECT_EQ(conf.entries(1).device(), 4u);
-  EXPECT_EQ(conf.entries(2).value(),
-            "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100");
+  ASSERT_THAT(conf, HasFields(R"(
+      entries { key: "route_address_172.16.0.0_netmask_255.255.0.0"
+      device: 3 } entries { key: "tls_ca_recovered" device: 4 } entries {
+      value: "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100" })"));
   EXPECT_THAT(conf.problems(), IsEmpty());
 }
 

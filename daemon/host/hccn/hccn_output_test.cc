@@ -1,7 +1,6 @@
-#include "daemon/host/hccn/hccn_output.h"
-
 #include <string>
 
+#include "daemon/host/hccn/hccn_tool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,3 @@
-#include "daemon/host/hccn_query/query_answers.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -15,7 +13,8 @@
 #include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/hccn/hccn_output.h"
+#include "daemon/host/hccn/hccn_tool.h"
+#include "daemon/host/hccn_query/query_facts.h"
 
 namespace clusterd {
 namespace {

@@ -109,6 +109,11 @@ HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
   return answer;
 }
 
+void SetNotCompared(const FindingValue& why, CounterRisesFact::Rises* rises) {
+  rises->set_not_compared(EnglishText(why));
+  *rises->mutable_not_compared_words() = why;
+}
+
 }  // namespace
 
 OpticalFact::Module MakeOpticalModule(const HccnOptical& optical) {
@@ -152,15 +157,6 @@ void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts) {
   FillHccnFact(AskIfKnown(session, "-link_stat"), history,
                facts->mutable_link_history());
 }
-
-namespace {
-
-void SetNotCompared(const FindingValue& why, CounterRisesFact::Rises* rises) {
-  rises->set_not_compared(EnglishText(why));
-  *rises->mutable_not_compared_words() = why;
-}
-
-}  // namespace
 
 CounterRisesFact::Rises CounterMemory::Compare(
     uint32_t device, absl::Duration now,

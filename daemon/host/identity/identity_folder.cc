@@ -93,6 +93,20 @@ std::string CurrentPath(absl::string_view name) {
   return absl::StrCat("identity/current/", name);
 }
 
+absl::Status PointTo(const std::string& target, const std::string& link) {
+  const std::string beside = absl::StrCat(link, ".new");
+  unlink(beside.c_str());
+  if (symlink(target.c_str(), beside.c_str()) == 0) return Rename(beside, link);
+  return WriteStatus(beside, errno);
+}
+
+// Replaces a file in the folder, which is locked meanwhile.
+absl::Status ReplaceIn(const std::string& folder, const std::string& path,
+                       absl::string_view text, unsigned mode) {
+  ASSIGN_OR_RETURN(const OwnedFd locked, LockIdentity(folder));
+  return ReplaceFile(path, text, mode);
+}
+
 }  // namespace
 
 std::string IdentityFolder::PathOf(absl::string_view name) const {
@@ -101,14 +115,6 @@ std::string IdentityFolder::PathOf(absl::string_view name) const {
 
 bool IdentityFolder::HasJoined() const {
   return LinkTarget(PathOf(kCertificateFile)) == CurrentPath(kCertificateFile);
-}
-
-absl::Status IdentityFolder::PointTo(const std::string& target,
-                                     const std::string& link) const {
-  const std::string beside = absl::StrCat(link, ".new");
-  unlink(beside.c_str());
-  if (symlink(target.c_str(), beside.c_str()) == 0) return Rename(beside, link);
-  return WriteStatus(beside, errno);
 }
 
 absl::Status IdentityFolder::Install(const TlsPem& pair) const {
@@ -157,13 +163,6 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
   return absl::OkStatus();
 }
 
-absl::Status IdentityFolder::Replace(const std::string& path,
-                                     absl::string_view text,
-                                     unsigned mode) const {
-  ASSIGN_OR_RETURN(const OwnedFd locked, LockIdentity(folder_));
-  return ReplaceFile(path, text, mode);
-}
-
 absl::StatusOr<std::string> IdentityFolder::ReadRootsBundle() const {
   absl::StatusOr<std::string> text =
       ReadRegularFile(PathOf(CurrentPath(kBundleFile)));
@@ -175,7 +174,7 @@ absl::StatusOr<std::string> IdentityFolder::ReadPendingKey() const {
 }
 
 absl::Status IdentityFolder::WritePendingKey(const std::string& key_pem) const {
-  return Replace(PathOf("identity/pending.key"), key_pem, 0600);
+  return ReplaceIn(folder_, PathOf("identity/pending.key"), key_pem, 0600);
 }
 
 absl::StatusOr<bool> IdentityFolder::WriteAgentConfig(
@@ -184,7 +183,7 @@ absl::StatusOr<bool> IdentityFolder::WriteAgentConfig(
   struct stat found = {};
   if (lstat(path.c_str(), &found) == 0) return false;
   if (errno != ENOENT) return WriteStatus(path, errno);
-  RETURN_IF_ERROR(Replace(path, text, 0644));
+  RETURN_IF_ERROR(ReplaceIn(folder_, path, text, 0644));
   return true;
 }
 

@@ -54,12 +54,6 @@ class IdentityFolder {
   std::string PathOf(absl::string_view name) const;
 
  private:
-  // Writes and syncs a temporary file, and renames it to `path`.
-  absl::Status Replace(const std::string& path, absl::string_view text,
-                       unsigned mode) const;
-  absl::Status PointTo(const std::string& target,
-                       const std::string& link) const;
-
   const std::string folder_;
 };
 

@@ -19,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -30,12 +31,6 @@ std::string NewFolder() {
   std::string folder = testing::TempDir() + "/identity.XXXXXX";
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
   return folder + "/etc/clusterd";
-}
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file),
-                     std::istreambuf_iterator<char>());
 }
 
 mode_t ModeOf(const std::string& path) {
@@ -53,9 +48,9 @@ TEST(IdentityFolderTest, InstallsWhereThereWasNothing) {
   EXPECT_FALSE(folder.HasJoined());
   ASSERT_TRUE(folder.Install(PairOf("1")).ok());
   EXPECT_TRUE(folder.HasJoined());
-  EXPECT_EQ(TextOf(folder.PathOf("ca.crt")), "ca 1");
-  EXPECT_EQ(TextOf(folder.PathOf("host.crt")), "certificate 1");
-  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
+  EXPECT_EQ(TextOfFile(folder.PathOf("ca.crt")), "ca 1");
+  EXPECT_EQ(TextOfFile(folder.PathOf("host.crt")), "certificate 1");
+  EXPECT_EQ(TextOfFile(folder.PathOf("host.key")), "key 1");
   EXPECT_EQ(ModeOf(folder.PathOf("host.key")), 0600u);
   // Users of this host verify the controller with it.
   EXPECT_EQ(ModeOf(folder.PathOf("ca.crt")), 0644u);
@@ -79,9 +74,9 @@ TEST(IdentityFolderTest, KeepsTheOneBeforeAndNoMore) {
   for (const char* mark : {"1", "2", "3"}) {
     ASSERT_TRUE(folder.Install(PairOf(mark)).ok());
   }
-  EXPECT_EQ(TextOf(folder.PathOf("host.crt")), "certificate 3");
+  EXPECT_EQ(TextOfFile(folder.PathOf("host.crt")), "certificate 3");
   EXPECT_FALSE(fs::exists(folder.PathOf("identity/000001")));
-  EXPECT_EQ(TextOf(folder.PathOf("identity/000002/host.key")), "key 2");
+  EXPECT_EQ(TextOfFile(folder.PathOf("identity/000002/host.key")), "key 2");
 }
 
 TEST(IdentityFolderTest, ReplacesWhatWasPutThereByHand) {
@@ -93,7 +88,7 @@ TEST(IdentityFolderTest, ReplacesWhatWasPutThereByHand) {
   EXPECT_FALSE(folder.HasJoined());
   ASSERT_TRUE(folder.Install(PairOf("1")).ok());
   EXPECT_TRUE(folder.HasJoined());
-  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
+  EXPECT_EQ(TextOfFile(folder.PathOf("host.key")), "key 1");
 }
 
 // Power was lost halfway: before the one rename nothing has changed.
@@ -105,10 +100,10 @@ TEST(IdentityFolderTest, InterruptedInstallDoesNotCount) {
   fs::create_directories(folder.PathOf("identity/000002"));
   std::ofstream(folder.PathOf("identity/000002/host.key")) << "key 2";
   fs::create_symlink("000002", folder.PathOf("identity/current.new"));
-  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
+  EXPECT_EQ(TextOfFile(folder.PathOf("host.key")), "key 1");
   ASSERT_TRUE(folder.Install(PairOf("3")).ok());
-  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 3");
-  EXPECT_EQ(TextOf(folder.PathOf("host.crt")), "certificate 3");
+  EXPECT_EQ(TextOfFile(folder.PathOf("host.key")), "key 3");
+  EXPECT_EQ(TextOfFile(folder.PathOf("host.crt")), "certificate 3");
   EXPECT_FALSE(fs::exists(folder.PathOf("identity/000002")));
 }
 
@@ -250,8 +245,8 @@ TEST(IdentityFolderTest, TwoWritersTakeTurns) {
   write("2");
   other.join();
   EXPECT_EQ(mistakes, 0);
-  const std::string key = TextOf(path + "/host.key");
-  EXPECT_EQ(TextOf(path + "/host.crt"), "certificate " + key.substr(4));
+  const std::string key = TextOfFile(path + "/host.key");
+  EXPECT_EQ(TextOfFile(path + "/host.crt"), "certificate " + key.substr(4));
   EXPECT_FALSE(fs::exists(path + "/identity/new"));
 }
 
@@ -259,7 +254,7 @@ TEST(IdentityFolderTest, AgentYamlThatIsThereStays) {
   const IdentityFolder folder(NewFolder());
   EXPECT_TRUE(*folder.WriteAgentConfig("allow: [observe]\n"));
   EXPECT_FALSE(*folder.WriteAgentConfig("allow: [sysctl]\n"));
-  EXPECT_EQ(TextOf(folder.PathOf("agent.yaml")), "allow: [observe]\n");
+  EXPECT_EQ(TextOfFile(folder.PathOf("agent.yaml")), "allow: [observe]\n");
 }
 
 }  // namespace

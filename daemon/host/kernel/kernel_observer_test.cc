@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -118,10 +119,9 @@ TEST_F(KernelObserverTest, ReadsSysctlFilesOfAllFolders) {
               "net.core.somaxconn=3\n");
   root_.Write("/usr/lib/sysctl.d/80-lib.conf", "net.core.somaxconn=4\n");
   const PersistentValue value = AtBoot();
-  ASSERT_EQ(value.assignments_size(), 4);
-  EXPECT_EQ(value.assignments(3).file(), "/usr/lib/sysctl.d/80-lib.conf");
-  EXPECT_EQ(value.assignments(3).line(), 1u);
-  EXPECT_EQ(value.assignments(3).value(), "4");
+  ASSERT_THAT(value, HasFields(R"(
+      assignments {} assignments {} assignments {} assignments {
+      file: "/usr/lib/sysctl.d/80-lib.conf" line: 1 value: "4" })"));
 }
 
 TEST_F(KernelObserverTest, ReadsSysctlConfOnlyWhereItIsLinked) {

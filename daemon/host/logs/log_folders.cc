@@ -13,7 +13,6 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/command/user_identity.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/logs/read_logs.h"
 

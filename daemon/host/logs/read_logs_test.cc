@@ -12,6 +12,7 @@
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/logged_command_runner.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -35,9 +36,7 @@ TEST(ScanLogTest, TellsACodeWithItsFirstLineAndHowManyLinesHaveIt) {
       "[ERROR] [EI0006] again\n"
       "[ERROR] EJ0003: Failed to bind the IP port.\n");
   ASSERT_THAT(hits, SizeIs(2));
-  EXPECT_EQ(hits[0].code(), "EI0006");
-  EXPECT_EQ(hits[0].line(), 2);
-  EXPECT_EQ(hits[0].count(), 2);
+  EXPECT_THAT(hits[0], HasFields("code: 'EI0006' line: 2 count: 2"));
   EXPECT_THAT(hits[0].text(), HasSubstr("Getting socket times out"));
   EXPECT_EQ(hits[1].code(), "EJ0003");
   EXPECT_EQ(hits[1].line(), 4);

@@ -65,9 +65,8 @@ class OtherNamespaceTest : public NetworkNamespaceTest {
     const bool had = WithOwnMounts(
         [&] {
           MountOver(from, to);
-          const auto place = Find(root_.paths(), target);
-          ASSERT_TRUE(place.ok()) << place.status();
-          EXPECT_EQ(place->inode(), train_->inode());
+          const auto place = Find(root_.paths(), target).value();
+          EXPECT_EQ(place.inode(), train_->inode());
         },
         &why_);
     if (!had) GTEST_SKIP() << why_;
@@ -261,9 +260,8 @@ TEST_F(NetworkNamespaceSearchTest, FindsOneThatOnlyAFileHolds) {
           MountOver("/proc", absl::StrCat(root_.path(), "/proc"));
           MountOver(train->path(), absl::StrCat(root_.path(), file));
           train->End();
-          const auto place = FindByInode(inode, root_.paths());
-          ASSERT_TRUE(place.ok()) << folder << ": " << place.status();
-          EXPECT_EQ(place->inode(), inode);
+          const auto place = FindByInode(inode, root_.paths()).value();
+          EXPECT_EQ(place.inode(), inode);
         },
         &why_);
     if (!had) GTEST_SKIP() << why_;

@@ -1,5 +1,3 @@
-#include "daemon/host/npu_smi/chip_answers.h"
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -9,6 +7,7 @@
 #include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/npu_smi/device_ids.h"
 
 namespace clusterd {
 namespace {

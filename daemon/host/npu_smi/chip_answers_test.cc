@@ -1,9 +1,9 @@
-#include "daemon/host/npu_smi/chip_answers.h"
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "daemon/host/npu_smi/device_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
@@ -93,12 +93,13 @@ TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWithAnyCodes) {
                 {"0x", {"0x"}}};
   for (const auto& test_case : kCases) {
     for (const char* word : {"Alarm", "ALARM", "Critical", "critical"}) {
-      const auto health = ParseNpuSmiHealth(
-          absl::StrCat("\tHealth Status : ", word,
-                       "\r\n\tError Code : ", test_case.codes, "\r\n"));
-      ASSERT_TRUE(health.ok()) << health.status();
-      EXPECT_GE(health->health(), ChipHealth::ALARM) << word;
-      EXPECT_THAT(health->error_codes(),
+      const auto health =
+          ParseNpuSmiHealth(absl::StrCat("\tHealth Status : ", word,
+                                         "\r\n\tError Code : ", test_case.codes,
+                                         "\r\n"))
+              .value();
+      EXPECT_GE(health.health(), ChipHealth::ALARM) << word;
+      EXPECT_THAT(health.error_codes(),
                   testing::ElementsAreArray(test_case.read));
     }
   }
@@ -113,10 +114,9 @@ TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWhateverStandsBesideIt) {
         "full\n\tError Information : bits\n"));
   };
   for (const char* word : {"Warning", "Alarm", "Critical", "UNKNOWN"}) {
-    const auto health = of(word);
-    ASSERT_TRUE(health.ok()) << health.status();
-    EXPECT_THAT(health->error_codes(), ElementsAre("80E18401", "80E01801"));
-    EXPECT_EQ(health->information(), "rows bits");
+    const auto health = of(word).value();
+    EXPECT_THAT(health.error_codes(), ElementsAre("80E18401", "80E01801"));
+    EXPECT_EQ(health.information(), "rows bits");
   }
   ExpectRejected(of("OK"), "no colon in \"see the manual\"");
   ExpectRejected(of("fine"), "an unknown health \"fine\"");
@@ -133,6 +133,22 @@ TEST(ParseNpuSmiMemoryTest, ReadsTablesOfEveryWidth) {
       ParseNpuSmiMemory(Golden("info_a2_container.txt")).value();
   EXPECT_EQ(container.at(Key(0, 0)).used_mb(), 59784u);
   EXPECT_THAT(container.at(Key(0, 0)).pids(), ElementsAre(6277));
+  const auto busy = ParseNpuSmiMemory(Golden("info_a2_busy.txt")).value();
+  EXPECT_EQ(busy.at(Key(1, 0)).used_mb(), 30710u);
+  EXPECT_THAT(busy.at(Key(1, 0)).pids(), ElementsAre(139667));
+  const auto idle = ParseNpuSmiMemory(Golden("info_a2_idle.txt")).value();
+  EXPECT_EQ(idle.at(Key(7, 0)).total_mb(), 32768u);
+  EXPECT_THAT(idle.at(Key(7, 0)).pids(), IsEmpty());
+}
+
+// A name may hold anything, also bars.
+TEST(ParseNpuSmiMemoryTest, FindsTheProcessWhateverItsName) {
+  const auto dies = ParseNpuSmiMemory(Golden("info_a3.txt")).value();
+  ASSERT_EQ(dies.size(), 3u);
+  EXPECT_EQ(dies.at({0, 1}).used_mb(), 3189u);
+  size_t processes = 0;
+  for (const auto& [chip, memory] : dies) processes += memory.pids_size();
+  EXPECT_EQ(processes, 1u);
 }
 
 // There is no HBM column, and ids have five digits.
@@ -166,9 +182,8 @@ constexpr char kEccOfA1[] =
 
 TEST(ParseNpuSmiEccTest, ReadsChipsThatTellNoPagesToCome) {
   const MemoryErrors errors = ParseNpuSmiEcc(kEccOfA1).value();
-  EXPECT_EQ(errors.double_bit(), 0u);
-  EXPECT_EQ(errors.isolated_pages(), 3u);
-  EXPECT_EQ(errors.next_isolated_pages(), 0u);
+  EXPECT_THAT(errors, HasFields(R"(
+      double_bit: 0 isolated_pages: 3 next_isolated_pages: 0)"));
 }
 
 TEST(ParseNpuSmiEccTest, TakesNoNegativeDifferenceForPagesToCome) {
@@ -189,9 +204,8 @@ TEST(ParseNpuSmiEccTest, QuotesWhatItDoesNotKnow) {
 
 TEST(ParseNpuSmiEccTest, SumsThePagesOfBothKinds) {
   const MemoryErrors errors = ParseNpuSmiEcc(Golden("ecc_a2.txt")).value();
-  EXPECT_EQ(errors.double_bit(), 1u);
-  EXPECT_EQ(errors.isolated_pages(), 3u);
-  EXPECT_EQ(errors.next_isolated_pages(), 4u);
+  EXPECT_THAT(errors, HasFields(R"(
+      double_bit: 1 isolated_pages: 3 next_isolated_pages: 4)"));
 }
 
 TEST(ParseNpuSmiCompatibilityTest, FindsItsLineAmongTheBoardsOthers) {
@@ -230,10 +244,8 @@ TEST(ParseNpuSmiHccsTest, QuotesWhatItDoesNotKnow) {
 TEST(ParseNpuSmiSuperPodTest, ReadsThePlaceOfAChip) {
   const SuperPodPlace place =
       ParseNpuSmiSuperPod(Golden("spod_info_a3.txt")).value();
-  EXPECT_EQ(place.sdid(), 16777216u);
-  EXPECT_EQ(place.size(), 384u);
-  EXPECT_EQ(place.super_pod_id(), 0u);
-  EXPECT_EQ(place.server_index(), 4u);
+  EXPECT_THAT(place, HasFields(R"(
+      sdid: 16777216 size: 384 super_pod_id: 0 server_index: 4)"));
 }
 
 TEST(ParseNpuSmiSuperPodTest, QuotesWhatItDoesNotKnow) {

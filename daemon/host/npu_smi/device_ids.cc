@@ -13,7 +13,6 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/npu_smi/chip_answers.h"
 
 namespace clusterd {
 namespace {

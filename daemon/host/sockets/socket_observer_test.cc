@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/has_fields.h"
 
 namespace clusterd {
 namespace {
@@ -68,13 +69,9 @@ TEST_F(SocketObserverTest, NamesSocketsInThePortsAndTheirOwners) {
   const SocketsFact fact = Read();
   ASSERT_EQ(fact.value().sockets_size(), 1);
   const BoundSocket& socket = fact.value().sockets(0);
-  EXPECT_EQ(socket.port(), 60000u);
-  EXPECT_EQ(socket.parent(), 4700u);
-  EXPECT_EQ(socket.protocol(), "tcp");
-  EXPECT_EQ(socket.address(), "0.0.0.0");
-  EXPECT_EQ(socket.state(), "LISTEN");
-  EXPECT_EQ(socket.pid(), 4711u);
-  EXPECT_EQ(socket.command(), "python3");
+  EXPECT_THAT(socket, HasFields(R"(
+      port: 60000 parent: 4700 protocol: "tcp" address: "0.0.0.0"
+      state: "LISTEN" pid: 4711 command: "python3")"));
 }
 
 TEST_F(SocketObserverTest, ReadsAllFourTablesInOrderOfPorts) {
@@ -84,19 +81,17 @@ TEST_F(SocketObserverTest, ReadsAllFourTablesInOrderOfPorts) {
   root_.Write("/proc/net/udp6",
               kHeader + Line("00000000000000000000000000000000:EA60", 7, 3));
   const SocketsFact fact = Read();
-  ASSERT_EQ(fact.value().sockets_size(), 3);
-  EXPECT_EQ(fact.value().sockets(0).protocol(), "tcp6");
-  EXPECT_EQ(fact.value().sockets(1).protocol(), "udp6");
-  EXPECT_EQ(fact.value().sockets(2).protocol(), "udp");
+  ASSERT_THAT(fact.value(),
+              HasFields("sockets { protocol: 'tcp6' } sockets { "
+                        "protocol: 'udp6' } sockets { protocol: 'udp' }"));
 }
 
 TEST_F(SocketObserverTest, KeepsSocketsWithoutVisibleOwner) {
   root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 6, 0) +
                                    Line("00000000:EA61", 10, 333));
   const SocketsFact fact = Read();
-  ASSERT_EQ(fact.value().sockets_size(), 2);
-  EXPECT_EQ(fact.value().sockets(0).state(), "TIME_WAIT");
-  EXPECT_EQ(fact.value().sockets(1).pid(), 0u);
+  ASSERT_THAT(fact.value(),
+              HasFields("sockets { state: 'TIME_WAIT' } sockets { pid: 0 }"));
 }
 
 TEST_F(SocketObserverTest, GivesASharedSocketItsFirstOwnersPrintableName) {
@@ -119,9 +114,8 @@ TEST_F(SocketObserverTest, LeavesOutConnectionsOfThisProcess) {
   root_.Link("/proc/10/fd/3", "socket:[112]");
   root_.Link(self + "/fd/4", "socket:[113]");
   const SocketsFact fact = Read();
-  ASSERT_EQ(fact.value().sockets_size(), 2);
-  EXPECT_EQ(fact.value().sockets(0).port(), 60001u);
-  EXPECT_EQ(fact.value().sockets(1).port(), 60002u);
+  ASSERT_THAT(fact.value(),
+              HasFields("sockets { port: 60001 } sockets { port: 60002 }"));
 }
 
 TEST_F(SocketObserverTest, GivesAReasonWithoutATable) {
@@ -264,12 +258,11 @@ constexpr char kListening[] =
     "00000000  1000        0 12345 1 0000000000000000 100 0 0 10 0 ";
 
 TEST(ParseSocketLineTest, ReadsAListeningSocket) {
-  const absl::StatusOr<SocketLine> socket = ParseSocketLine("tcp", kListening);
-  ASSERT_TRUE(socket.ok()) << socket.status();
-  EXPECT_EQ(socket->socket.address(), "127.0.0.1");
-  EXPECT_EQ(socket->socket.port(), 60000u);
-  EXPECT_EQ(socket->socket.state(), "LISTEN");
-  EXPECT_EQ(socket->inode, 12345u);
+  const auto socket = ParseSocketLine("tcp", kListening).value();
+  EXPECT_EQ(socket.socket.address(), "127.0.0.1");
+  EXPECT_EQ(socket.socket.port(), 60000u);
+  EXPECT_EQ(socket.socket.state(), "LISTEN");
+  EXPECT_EQ(socket.inode, 12345u);
   EXPECT_EQ(ParseSocketLine("udp", kListening)->socket.state(), "");
   std::string line = kListening;
   line.replace(line.find(" 0A "), 4, " 7F ");
@@ -280,15 +273,17 @@ TEST(ParseSocketLineTest, ReadsAListeningSocket) {
 }
 
 TEST(ParseSocketLineTest, ReadsAnIpv6Socket) {
-  const absl::StatusOr<SocketLine> socket = ParseSocketLine(
-      "tcp6",
-      "   0: 00000000000000000000000001000000:9753 "
-      "00000000000000000000000000000000:0000 01 00000000:00000000 00:00000000 "
-      "00000000     0        0 6483 1 0000000030ed5212 100 0 0 10 0");
-  ASSERT_TRUE(socket.ok()) << socket.status();
-  EXPECT_EQ(socket->socket.address(), "::1");
-  EXPECT_EQ(socket->socket.port(), 0x9753u);
-  EXPECT_EQ(socket->socket.state(), "ESTABLISHED");
+  const auto socket =
+      ParseSocketLine(
+          "tcp6",
+          "   0: 00000000000000000000000001000000:9753 "
+          "00000000000000000000000000000000:0000 01 00000000:00000000 "
+          "00:00000000 "
+          "00000000     0        0 6483 1 0000000030ed5212 100 0 0 10 0")
+          .value();
+  EXPECT_EQ(socket.socket.address(), "::1");
+  EXPECT_EQ(socket.socket.port(), 0x9753u);
+  EXPECT_EQ(socket.socket.state(), "ESTABLISHED");
 }
 
 TEST(ParseSocketLineTest, RejectsACutLine) {

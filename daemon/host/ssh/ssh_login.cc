@@ -1,5 +1,3 @@
-#include "daemon/host/ssh/ssh_login.h"
-
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -17,6 +15,7 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
+#include "daemon/host/ssh/ssh_observer.h"
 
 namespace clusterd {
 namespace {
@@ -97,6 +96,129 @@ void Keep(absl::string_view value, std::vector<std::string>* values) {
     values->push_back(PrintableText(value));
 }
 
+struct Attempt {
+  SshLogin login;
+  bool was_dropped = false;
+  bool out_of_time = false;
+};
+enum class HostKey { kAsKnown, kAny };
+
+absl::StatusOr<CommandResult> Run(const SshAccess& access,
+                                  const std::vector<std::string>& words) {
+  Command command = {
+      {access.ssh}, access.host.budget->ForCommand(),
+      {},           kMaxAnswerBytes,
+      access.user,  absl::StrCat(kNoPrograms, access.config.text)};
+  command.argv.insert(command.argv.end(), std::begin(kOptions),
+                      std::end(kOptions));
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  return access.host.runner->Run(command);
+}
+
+// The first of two values for an option applies.
+absl::StatusOr<CommandResult> LogIn(const SshAccess& access,
+                                    const LoginTarget& target, HostKey key,
+                                    const std::string& command) {
+  std::vector<std::string> words;
+  // Shorter than the deadline, so that ssh itself reports what it waited for.
+  const int64_t wait_s = std::max<int64_t>(
+      1, absl::ToInt64Seconds(access.host.budget->ForCommand() * 0.6));
+  Append({"-o", absl::StrCat("ConnectTimeout=", wait_s)}, &words);
+  if (key == HostKey::kAny) {
+    Append(
+        {"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+         "-o", "GlobalKnownHostsFile=/dev/null"},
+        &words);
+  } else {
+    Append({"-o", "StrictHostKeyChecking=yes"}, &words);
+  }
+  Append({"-p", absl::StrCat(target.port), "-l", access.user.name, "--",
+          target.address.ToString(), command},
+         &words);
+  return Run(access, words);
+}
+
+// Logs in as the user's configuration would; `stale_entry` as in SshLogin.
+absl::StatusOr<CommandResult> LogInAsConfigured(const SshAccess& access,
+                                                const LoginTarget& target,
+                                                const std::string& command,
+                                                std::string* stale_entry) {
+  ASSIGN_OR_RETURN(CommandResult result,
+                   LogIn(access, target, HostKey::kAsKnown, command));
+  const LoginFailure failure = ParseLoginFailure(result.standard_error);
+  const bool is_stale = !failure.stale_entry.empty();
+  if (result.exit_status != kSshFailed || (!failure.key_unknown && !is_stale)) {
+    return result;
+  }
+  *stale_entry = failure.stale_entry;
+  ASSIGN_OR_RETURN(
+      const CommandResult options,
+      Run(access, {"-G", "-p", absl::StrCat(target.port), "-l",
+                   access.user.name, "--", target.address.ToString()}));
+  const HostKeyPolicy policy = ParseHostKeyPolicy(options.standard_output);
+  if (is_stale ? !policy.takes_changed : !policy.takes_unknown) return result;
+  return LogIn(access, target, HostKey::kAny, command);
+}
+
+absl::StatusOr<Attempt> TryOnce(const SshAccess& access,
+                                const LoginTarget& target) {
+  Attempt attempt;
+  SshLogin& login = attempt.login;
+  login.set_host(target.host);
+  login.set_address(target.address.ToString());
+  login.set_port(target.port);
+  ASSIGN_OR_RETURN(
+      const CommandResult result,
+      LogInAsConfigured(access, target, "true", login.mutable_stale_entry()));
+  if (result.timed_out) {
+    // If the host's time ended it, it proves nothing about the server.
+    attempt.out_of_time = access.host.budget->IsSpent();
+    login.set_no_answer(true);
+    login.set_error(absl::StrCat("no answer in ",
+                                 access.host.budget->CutBy(result.elapsed)));
+    return attempt;
+  }
+  login.set_works(result.exit_status == 0 && result.signal == 0);
+  if (login.works()) return attempt;
+  login.set_error(LastWords(result));
+  if (!access.config.left_out.empty()) {
+    absl::StrAppend(login.mutable_error(), " (clusterd does not follow ",
+                    absl::StrJoin(access.config.left_out, ", "),
+                    " of the ssh configuration)");
+  }
+  attempt.was_dropped = result.exit_status == kSshFailed &&
+                        ParseLoginFailure(result.standard_error).was_dropped;
+  return attempt;
+}
+
+// Tries targets without an attempt, or whose connection was dropped.
+absl::Status TryAll(const SshAccess& access,
+                    absl::Span<const LoginTarget> targets,
+                    std::vector<std::optional<Attempt>>* attempts) {
+  absl::Mutex mutex;
+  absl::Status first;
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < targets.size();) {
+      std::optional<Attempt>& attempt = (*attempts)[i];
+      if (attempt && !attempt->was_dropped) continue;
+      if (access.host.budget->IsSpent()) return;
+      absl::StatusOr<Attempt> tried = TryOnce(access, targets[i]);
+      if (!tried.ok()) {
+        absl::MutexLock lock(&mutex);
+        return first.Update(tried.status());
+      }
+      if (!tried->out_of_time) attempt = *std::move(tried);
+    }
+  };
+  std::vector<std::future<void>> running;
+  while (running.size() < std::min(kMaxParallelLogins, targets.size())) {
+    running.push_back(std::async(work));
+  }
+  for (std::future<void>& each : running) each.get();
+  return first;
+}
+
 }  // namespace
 
 absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
@@ -138,130 +260,12 @@ absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
   return config;
 }
 
-SshLogins::SshLogins(const HostAccess& host, std::string ssh, RunAs user,
-                     SshConfig config)
-    : host_(host),
-      ssh_(std::move(ssh)),
-      user_(std::move(user)),
-      config_(std::move(config)) {}
-
-absl::StatusOr<CommandResult> SshLogins::Run(
-    const std::vector<std::string>& words) const {
-  Command command = {{ssh_}, host_.budget->ForCommand(),
-                     {},     kMaxAnswerBytes,
-                     user_,  absl::StrCat(kNoPrograms, config_.text)};
-  command.argv.insert(command.argv.end(), std::begin(kOptions),
-                      std::end(kOptions));
-  command.argv.insert(command.argv.end(), words.begin(), words.end());
-  return host_.runner->Run(command);
-}
-
-// The first of two values for an option applies.
-absl::StatusOr<CommandResult> SshLogins::LogIn(
-    const LoginTarget& target, HostKey key, const std::string& command) const {
-  std::vector<std::string> words;
-  // Shorter than the deadline, so that ssh itself reports what it waited for.
-  const int64_t wait_s = std::max<int64_t>(
-      1, absl::ToInt64Seconds(host_.budget->ForCommand() * 0.6));
-  Append({"-o", absl::StrCat("ConnectTimeout=", wait_s)}, &words);
-  if (key == HostKey::kAny) {
-    Append(
-        {"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
-         "-o", "GlobalKnownHostsFile=/dev/null"},
-        &words);
-  } else {
-    Append({"-o", "StrictHostKeyChecking=yes"}, &words);
-  }
-  Append({"-p", absl::StrCat(target.port), "-l", user_.name, "--",
-          target.address.ToString(), command},
-         &words);
-  return Run(words);
-}
-
-absl::StatusOr<CommandResult> SshLogins::LogInAsConfigured(
-    const LoginTarget& target, const std::string& command,
-    std::string* stale_entry) const {
-  ASSIGN_OR_RETURN(CommandResult result,
-                   LogIn(target, HostKey::kAsKnown, command));
-  const LoginFailure failure = ParseLoginFailure(result.standard_error);
-  const bool is_stale = !failure.stale_entry.empty();
-  if (result.exit_status != kSshFailed || (!failure.key_unknown && !is_stale)) {
-    return result;
-  }
-  *stale_entry = failure.stale_entry;
-  ASSIGN_OR_RETURN(const CommandResult options,
-                   Run({"-G", "-p", absl::StrCat(target.port), "-l", user_.name,
-                        "--", target.address.ToString()}));
-  const HostKeyPolicy policy = ParseHostKeyPolicy(options.standard_output);
-  if (is_stale ? !policy.takes_changed : !policy.takes_unknown) return result;
-  return LogIn(target, HostKey::kAny, command);
-}
-
-absl::StatusOr<SshLogins::Attempt> SshLogins::TryOnce(
-    const LoginTarget& target) const {
-  Attempt attempt;
-  SshLogin& login = attempt.login;
-  login.set_host(target.host);
-  login.set_address(target.address.ToString());
-  login.set_port(target.port);
-  ASSIGN_OR_RETURN(
-      const CommandResult result,
-      LogInAsConfigured(target, "true", login.mutable_stale_entry()));
-  if (result.timed_out) {
-    // If the host's time ended it, it proves nothing about the server.
-    attempt.out_of_time = host_.budget->IsSpent();
-    login.set_no_answer(true);
-    login.set_error(
-        absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
-    return attempt;
-  }
-  login.set_works(result.exit_status == 0 && result.signal == 0);
-  if (login.works()) return attempt;
-  login.set_error(LastWords(result));
-  if (!config_.left_out.empty()) {
-    absl::StrAppend(login.mutable_error(), " (clusterd does not follow ",
-                    absl::StrJoin(config_.left_out, ", "),
-                    " of the ssh configuration)");
-  }
-  attempt.was_dropped = result.exit_status == kSshFailed &&
-                        ParseLoginFailure(result.standard_error).was_dropped;
-  return attempt;
-}
-
-// Tries targets without an attempt, or whose connection was dropped.
-absl::Status SshLogins::TryAll(
-    absl::Span<const LoginTarget> targets,
-    std::vector<std::optional<Attempt>>* attempts) const {
-  absl::Mutex mutex;
-  absl::Status first;
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < targets.size();) {
-      std::optional<Attempt>& attempt = (*attempts)[i];
-      if (attempt && !attempt->was_dropped) continue;
-      if (host_.budget->IsSpent()) return;
-      absl::StatusOr<Attempt> tried = TryOnce(targets[i]);
-      if (!tried.ok()) {
-        absl::MutexLock lock(&mutex);
-        return first.Update(tried.status());
-      }
-      if (!tried->out_of_time) attempt = *std::move(tried);
-    }
-  };
-  std::vector<std::future<void>> running;
-  while (running.size() < std::min(kMaxParallelLogins, targets.size())) {
-    running.push_back(std::async(work));
-  }
-  for (std::future<void>& each : running) each.get();
-  return first;
-}
-
-absl::StatusOr<std::vector<SshLogin>> SshLogins::Try(
-    absl::Span<const LoginTarget> targets) const {
+absl::StatusOr<std::vector<SshLogin>> TryLogins(
+    const SshAccess& access, absl::Span<const LoginTarget> targets) {
   std::vector<std::optional<Attempt>> attempts(targets.size());
   // The second round retries only dropped connections.
   for (int round = 0; round < 2; ++round) {
-    RETURN_IF_ERROR(TryAll(targets, &attempts));
+    RETURN_IF_ERROR(TryAll(access, targets, &attempts));
   }
   std::vector<SshLogin> logins;
   for (std::optional<Attempt>& attempt : attempts) {
@@ -270,14 +274,14 @@ absl::StatusOr<std::vector<SshLogin>> SshLogins::Try(
   return logins;
 }
 
-absl::StatusOr<std::string> SshLogins::ReadEnvironment(
-    const LoginTarget& target) const {
+absl::StatusOr<std::string> ReadEnvironment(const SshAccess& access,
+                                            const LoginTarget& target) {
   std::string stale_entry;
   ASSIGN_OR_RETURN(CommandResult result,
-                   LogInAsConfigured(target, "env", &stale_entry));
+                   LogInAsConfigured(access, target, "env", &stale_entry));
   if (result.timed_out) {
     return DeadlineWords("fact-env-no-answer",
-                         host_.budget->CutBy(result.elapsed));
+                         access.host.budget->CutBy(result.elapsed));
   }
   if (result.exit_status == 0 && result.signal == 0) {
     return std::move(result.standard_output);

@@ -15,6 +15,7 @@
 #include "daemon/host/ssh/ssh_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -217,9 +218,8 @@ TEST_F(SshMachineTest, EveryLoginWorksWhereEverythingIsInOrder) {
   const SshServer& own = ssh.servers(0);
   EXPECT_EQ(own.command(), "sshd");
   EXPECT_GT(own.pid(), 0u);
-  EXPECT_TRUE(own.answers());
-  EXPECT_TRUE(own.port_configured());
-  EXPECT_EQ(own.host_keys(), 1u);
+  EXPECT_THAT(own,
+              HasFields("answers: true port_configured: true host_keys: 1"));
   const SshServer& container = ssh.servers(1);
   EXPECT_TRUE(container.answers());
   EXPECT_THAT(container.listen_addresses(), ElementsAre("10.99.0.1:12345"));

@@ -19,9 +19,7 @@
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/command/user_identity.h"
 #include "daemon/host/sockets/socket_observer.h"
-#include "daemon/host/ssh/ssh_login.h"
 
 namespace clusterd {
 namespace {
@@ -126,10 +124,10 @@ class Answer {
     RETURN_IF_ERROR(CheckHome(host_, user));
     RETURN_IF_ERROR(AddServers(&ssh));
     ASSIGN_OR_RETURN(SshConfig config, ReadSshConfig(host_, user));
-    const SshLogins logins(host_, program, user, std::move(config));
-    ASSIGN_OR_RETURN(std::vector<SshLogin> tried, logins.Try(Targets()));
+    const SshAccess access = {host_, program, user, std::move(config)};
+    ASSIGN_OR_RETURN(std::vector<SshLogin> tried, TryLogins(access, Targets()));
     for (SshLogin& each : tried) *ssh.add_logins() = std::move(each);
-    const absl::Status exported = ReadExported(logins, &ssh);
+    const absl::Status exported = ReadExported(access, &ssh);
     if (!exported.ok()) {
       *ssh.mutable_environment_missing() = MissingFor(exported);
     }
@@ -213,7 +211,7 @@ class Answer {
   }
 
   // Reads the variables of a launch's first shell, in a container if any.
-  absl::Status ReadExported(const SshLogins& logins, SshFact::Ssh* ssh) const {
+  absl::Status ReadExported(const SshAccess& access, SshFact::Ssh* ssh) const {
     if (question_.before()) {
       return CancelledWords("fact-no-sshd-yet");
     }
@@ -227,7 +225,7 @@ class Answer {
         });
     if (!works) return CancelledWords("fact-no-own-login");
     ASSIGN_OR_RETURN(const std::string environment,
-                     logins.ReadEnvironment(target));
+                     ReadEnvironment(access, target));
     for (std::string& each : NotExported({question_.needed_variables().begin(),
                                           question_.needed_variables().end()},
                                          environment)) {

@@ -14,11 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/host/ssh/ssh_login.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/has_fields.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -250,9 +250,8 @@ TEST_F(ReadSshTest, TellsOfServersLoginsAndShell) {
   EXPECT_EQ(ssh.logins_size(), 6);
   for (const SshLogin& login : ssh.logins()) EXPECT_TRUE(login.works());
   EXPECT_EQ(ssh.logins(0).host(), "node1");
-  EXPECT_EQ(ssh.servers(0).host_keys(), 1u);
-  EXPECT_TRUE(ssh.servers(0).port_configured());
-  EXPECT_EQ(ssh.servers(0).command(), "");
+  EXPECT_THAT(ssh.servers(0),
+              HasFields("host_keys: 1 port_configured: true command: ''"));
   EXPECT_EQ(ssh.servers(1).config_missing().reason(), Missing::NOT_QUERIED);
   EXPECT_THAT(ssh.not_exported(), IsEmpty());
   EXPECT_THAT(fact.ShortDebugString(), Not(HasSubstr("hunter2")));

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/ssh/ssh_login.h"
+#include "daemon/host/ssh/ssh_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/test_file.h"

@@ -60,6 +60,7 @@ class BenchCluster {
   std::string state() const { return folder_.path() + "/state"; }
   std::string log() const { return folder_.path() + "/log"; }
   const std::string& address() const { return address_; }
+  const TestAuthority& authority() const { return *authority_; }
   pid_t pid() const { return controller_->pid(); }
 
   // Files with a new certificate, e.g. of spiffe://test/host/server0.

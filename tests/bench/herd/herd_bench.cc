@@ -8,14 +8,9 @@
 // Each figure is printed with its ratio to its budget; the exit status is 1 if
 // one is over, if a hook did not let the job start on the controller's word, if
 // there was more than one check for a job, or any connection elsewhere.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,8 +24,6 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "config/identity/tls_credentials.h"
-#include "config/spec/spec_loader.h"
 #include "daemon/agent/hooks/hook_service.h"
 #include "daemon/agent/local/local_server.h"
 #include "daemon/agent/run_daemon.h"
@@ -39,10 +32,9 @@
 #include "daemon/process/log.h"
 #include "grpcpp/create_channel.h"
 #include "proto/controller.grpc.pb.h"
-#include "tests/e2e/process.h"
+#include "tests/bench/fleet/cluster.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fleet/fleet.h"
-#include "tests/support/config/test_authority.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/fake_file_system.h"
@@ -62,47 +54,6 @@ struct Flags {
   std::string product = "atlas-a2";
   int servers = 1152;
   int jobs = 5;
-};
-
-// A folder that is gone afterwards.
-class Folder {
- public:
-  Folder() {
-    if (mkdtemp(name_.data()) == nullptr) std::abort();
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(name_, ignored);
-  }
-  std::string Write(const std::string& file, const std::string& text) const {
-    const std::string path = absl::StrCat(name_, "/", file);
-    std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_read |
-                                           std::filesystem::perms::owner_write);
-    return path;
-  }
-  const std::string& path() const { return name_; }
-
- private:
-  std::string name_ = "/tmp/clusterd_bench_XXXXXX";
-};
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  std::getline(file, text, '\0');
-  return text;
-}
-
-// Tells of trouble only.
-class WarningLog final : public Log {
- public:
-  void Write(LogLevel level, absl::string_view text) override {
-    if (level <= LogLevel::kWarning) log_.Write(level, text);
-  }
-
- private:
-  DescriptorLog log_{2, /*with_level=*/false};
 };
 
 // The part of clusterd that answers hooks on one host. Kept verdicts are in
@@ -174,8 +125,13 @@ struct Herd {
   std::string why;
 };
 
-// The rows of this machine's TCP sockets, in any state, with an end at `port`.
-int ConnectionsTo(int port) {
+// The rows of this machine's TCP sockets, in any state, with an end at the port
+// of `address`.
+int ConnectionsTo(const std::string& address) {
+  int port = 0;
+  if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) {
+    return -1;
+  }
   const std::string end = absl::StrFormat(":%04X", port);
   int rows = 0;
   for (const char* file : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
@@ -257,68 +213,42 @@ int CountHistory(Controller::Stub* client) {
   return status.ok() ? response.entries_size() : -1;
 }
 
-bool Print(const char* what, double value, const char* unit, double budget) {
-  std::printf("%-38s %10.1f %-3s", what, value, unit);
-  if (budget > 0) {
-    std::printf("  %.2f of the budget, %.0f %s", value / budget, budget, unit);
-  }
-  std::printf("\n");
-  return budget == 0 || value <= budget;
-}
-
 bool PrintCount(const char* what, int value, int expected) {
-  std::printf("%-38s %10d      expected %d\n", what, value, expected);
+  std::printf("%-42s %10d      expected %d\n", what, value, expected);
   return value == expected;
 }
 
 struct Bench {
-  Folder folder;
-  std::unique_ptr<TestAuthority> authority = TestAuthority::Create();
-  ClusterSpec spec;
-  std::unique_ptr<Process> controller;
-  int port = 0;
+  explicit Bench(const Flags& flags)
+      : cluster({flags.controller, ""},
+                MakeSpec(flags.product, "", flags.servers)) {}
+
+  BenchCluster cluster;
   WarningLog log;
   std::unique_ptr<Fleet> fleet;
   std::vector<std::unique_ptr<Host>> hosts;  // Before the fleet's end.
 };
 
 // Empty, or the part that could not be started.
-std::string Start(const Flags& flags, Bench* bench) {
-  const Folder& folder = bench->folder;
-  bench->spec = MakeSpec(flags.product, "", flags.servers);
-  const TlsPem self = bench->authority->Issue({"spiffe://test/controller"});
-  const std::string ca = bench->authority->certificate_pem();
-  const std::string port_file = folder.Write("port", "");
-  bench->controller.reset(new Process(
-      {flags.controller, "--cluster", "test", "--spec",
-       folder.Write("cluster.yaml", SpecToYaml(bench->spec)), "--listen",
-       "127.0.0.1:0", "--status-listen", "off", "--port-file", port_file,
-       "--state", folder.path() + "/state", "--ca", folder.Write("ca.crt", ca),
-       "--cert", folder.Write("own.crt", self.certificate), "--key",
-       folder.Write("own.key", self.key)}));
-  absl::Status status = bench->controller->WaitForError("listening on");
+std::string Start(Bench* bench) {
+  const BenchCluster& cluster = bench->cluster;
+  absl::Status status = bench->cluster.Start();
   if (!status.ok()) return status.ToString();
-  if (!absl::SimpleAtoi(ReadFile(port_file), &bench->port)) return "no port";
-
-  bench->fleet = std::make_unique<Fleet>(
-      absl::StrCat("127.0.0.1:", bench->port), "test",
-      MakeHealthyFacts(bench->spec), *bench->authority, &bench->log);
+  bench->fleet = std::make_unique<Fleet>(cluster.address(), "test",
+                                         MakeHealthyFacts(cluster.spec()),
+                                         cluster.authority(), &bench->log);
   if (!bench->fleet->WaitAllAttached(absl::Minutes(5))) {
     return absl::StrCat("only ", bench->fleet->attached(), " hosts attached");
   }
   for (int i = 0; i < bench->fleet->size(); ++i) {
     bench->hosts.push_back(std::make_unique<Host>(
-        bench->spec.servers(i).host(), ca, absl::StrCat(folder.path(), "/", i),
+        cluster.spec().servers(i).host(), cluster.authority().certificate_pem(),
+        absl::StrCat(cluster.folder().path(), "/", i),
         bench->fleet->streams()[i], &bench->fleet->observer(), &bench->log));
     status = bench->hosts.back()->Listen();
     if (!status.ok()) return status.ToString();
   }
   return "";
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // Times of the herds of one kind, and their number of refused hooks.
@@ -343,18 +273,16 @@ void Add(std::deque<Hook> hooks, Bench* bench, Herds* herds) {
 
 // One job of all servers.
 bool MeasureJob(const Flags& flags, Bench* bench, Herds* all) {
-  const auto client = Controller::NewStub(grpc::CreateChannel(
-      absl::StrCat("127.0.0.1:", bench->port),
-      MakeChannelCredentialsFromPem(
-          bench->authority->Issue({"spiffe://test/user/bench"}), "test")));
+  const auto client = bench->cluster.Client("spiffe://test/user/bench");
   const int checks_before = CountHistory(client.get());
-  const int connections_before = ConnectionsTo(bench->port);
+  const int connections_before = ConnectionsTo(bench->cluster.address());
   for (int i = 0; i < flags.jobs; ++i) {
     std::deque<Hook> hooks;
     AddHooks(bench->hosts, 0, flags.servers - 1, &hooks);
     Add(std::move(hooks), bench, all);
   }
-  const int connections = ConnectionsTo(bench->port) - connections_before;
+  const int connections =
+      ConnectionsTo(bench->cluster.address()) - connections_before;
   const int checks = CountHistory(client.get()) - checks_before;
   std::sort(all->fact_ms.begin(), all->fact_ms.end());
 
@@ -381,7 +309,7 @@ bool PrintAnswers(const char* what, const Herds& herds, int count,
                   double one_ms) {
   const double ms = Median(herds.call_ms);
   const double ratio = ms / (count * one_ms);
-  std::printf("%-38s %10.1f ms   %.2f of one after the other, limit %.2f\n",
+  std::printf("%-42s %10.1f ms   %.2f of one after the other, limit %.2f\n",
               what, ms, ratio, kMostOfOneByOne);
   return ratio <= kMostOfOneByOne && herds.refused == 0;
 }
@@ -414,12 +342,9 @@ int Measure(const Flags& flags, Bench* bench) {
 }
 
 int Main(const Flags& flags) {
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  Bench bench;
-  const std::string trouble = Start(flags, &bench);
+  RaiseDescriptorLimit();
+  Bench bench(flags);
+  const std::string trouble = Start(&bench);
   if (!trouble.empty()) {
     std::fprintf(stderr, "%s\n", trouble.c_str());
     return 2;

@@ -50,17 +50,16 @@ void KeepAndRead(HistoryRecord record) {
   Require(listed.ok() && !listed->entries().empty());
 }
 
-}  // namespace
-}  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(HistoryInput) {
-  using namespace clusterd;  // NOLINT: this is a main.
+FUZZ_MESSAGE(history_records, 1, HistoryInput,
+             "tests/testdata/messages/history-*.txtpb") {
   for (int i = 0; i < input.records_size() && i < kMaxRecords; ++i) {
     const HistoryRecord& record = input.records(i);
     KeepAndRead(record);
     KeepAndRead(RecordOfCheck(record.report(), record.entry().actor()));
     KeepAndRead(RecordOfPlan(record.plan(), record.entry().elapsed_ms()));
-    KeepAndRead(RecordOfApply(record.apply(), ""));
+    KeepAndRead(RecordOfApply(record.apply()));
   }
-  return 0;
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -62,18 +62,15 @@ struct Cluster {
   std::unique_ptr<AgentHub::Stub> hub;
 };
 
-}  // namespace
-}  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(HostInput) {
-  static auto* const cluster = new clusterd::Cluster();
+FUZZ_MESSAGE(host_stream, 2, HostInput,
+             "tests/testdata/messages/host-*.txtpb") {
+  static auto* const cluster = new Cluster();
   grpc::ClientContext context;
-  context.set_deadline(clusterd::PatientDeadline());
+  context.set_deadline(PatientDeadline());
   const auto stream = cluster->hub->Attach(&context);
   int jobs = 0;
-  for (int i = 0; i < input.messages_size() && i < clusterd::kMaxMessages;
-       ++i) {
-    clusterd::AgentMessage message = input.messages(i);
+  for (int i = 0; i < input.messages_size() && i < kMaxMessages; ++i) {
+    AgentMessage message = input.messages(i);
     if (message.has_job_question() && jobs < input.jobs_size()) {
       *message.mutable_job_question()->mutable_job() =
           input.jobs(jobs++).SerializeAsString();
@@ -81,17 +78,19 @@ CLUSTERD_FUZZ_MESSAGE(HostInput) {
     if (!stream->Write(message)) break;
   }
   stream->WritesDone();
-  clusterd::HubMessage answer;
+  HubMessage answer;
   while (stream->Read(&answer)) {
   }
   // It neither hangs nor ends without a message.
   const grpc::Status ended = stream->Finish();
-  clusterd::Require(ended.error_code() != grpc::StatusCode::OK &&
-                    ended.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
-                    !ended.error_message().empty());
+  Require(ended.error_code() != grpc::StatusCode::OK &&
+          ended.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
+          !ended.error_message().empty());
   static unsigned runs = 0;
   if (++runs % 64 == 0) {
-    clusterd::Require(cluster->controller.ListHosts().hosts_size() == 1);
+    Require(cluster->controller.ListHosts().hosts_size() == 1);
   }
-  return 0;
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -285,12 +285,11 @@ bool Changes(const HubInput& input) {
   return false;
 }
 
+FUZZ_MESSAGE(hub_tasks, 2, HubInput, "tests/testdata/messages/hub-*.txtpb") {
+  RunTasks(input);
+  RunStream(input);
+  if (Changes(input)) RunChanges(input);
+}
+
 }  // namespace
 }  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(HubInput) {
-  clusterd::RunTasks(input);
-  clusterd::RunStream(input);
-  if (clusterd::Changes(input)) clusterd::RunChanges(input);
-  return 0;
-}

@@ -109,12 +109,12 @@ void Join(const Host& host) {
   Require(enrolled->name() == "server0" && pair->key == host.own.key);
 }
 
+FUZZ_MESSAGE(join_answers, 2, JoinAnswersInput,
+             "tests/testdata/messages/join-*.txtpb") {
+  static auto* const host = new Host();
+  host->answerer.Answer(Filled(input, *host));
+  Join(*host);
+}
+
 }  // namespace
 }  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(JoinAnswersInput) {
-  static auto* const host = new clusterd::Host();
-  host->answerer.Answer(clusterd::Filled(input, *host));
-  clusterd::Join(*host);
-  return 0;
-}

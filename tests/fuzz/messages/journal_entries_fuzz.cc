@@ -32,11 +32,8 @@ void CheckCommands(const FakeMachine& machine) {
   }
 }
 
-}  // namespace
-}  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(JournalInput) {
-  using namespace clusterd;  // NOLINT: this is a main.
+FUZZ_MESSAGE(journal_entries, 2, JournalInput,
+             "tests/testdata/messages/journal-*.txtpb") {
   const auto scenario = OpenUfwScenario();
   FakeFileSystem& files = scenario->machine.files();
   files.Put("/etc/shadow", "secret");
@@ -57,5 +54,7 @@ CLUSTERD_FUZZ_MESSAGE(JournalInput) {
   scenario->MakeApplier()->Rollback(request).status().IgnoreError();
   Require(files.Snapshot(kChanged) == before);
   CheckCommands(scenario->machine);
-  return 0;
 }
+
+}  // namespace
+}  // namespace clusterd

@@ -64,27 +64,25 @@ struct Host {
                     &Settings, &controller, &verdicts, &drainer, &clock, &log}};
 };
 
-}  // namespace
-}  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(LocalInput) {
-  clusterd::Host host;
-  for (int i = 0; i < input.hooks_size() && i < clusterd::kMaxHooks; ++i) {
-    clusterd::HookRequest request = input.hooks(i);
+FUZZ_MESSAGE(local_hooks, 1, LocalInput,
+             "tests/testdata/messages/local-*.txtpb") {
+  Host host;
+  for (int i = 0; i < input.hooks_size() && i < kMaxHooks; ++i) {
+    HookRequest request = input.hooks(i);
     if (i < input.jobs_size()) {
       *request.mutable_job() = input.jobs(i).SerializeAsString();
     }
     const auto answer = host.hook.Answer(request, [] { return false; });
-    clusterd::Require(answer.ok()
-                          ? answer->decision() !=
-                                clusterd::HookAnswer::DECISION_UNSPECIFIED
-                          : !answer.status().message().empty());
+    Require(answer.ok() ? answer->decision() != HookAnswer::DECISION_UNSPECIFIED
+                        : !answer.status().message().empty());
     host.drainer.Settle();
   }
   // A caller's name becomes a word of scontrol's, never an option of it.
   for (const std::string& command : host.runner.commands()) {
-    clusterd::Require(command.find(" -o -") == std::string::npos &&
-                      command.find("node -") == std::string::npos);
+    Require(command.find(" -o -") == std::string::npos &&
+            command.find("node -") == std::string::npos);
   }
-  return 0;
 }
+
+}  // namespace
+}  // namespace clusterd

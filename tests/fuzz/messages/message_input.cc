@@ -257,7 +257,7 @@ void MutateOnce(Message* message, std::mt19937& random) {
   }
 }
 
-bool ParseText(const uint8_t* data, size_t size, Message* message) {
+bool ParseText(absl::string_view text, Message* message) {
   // Do not log invalid inputs.
   class Silent final : public google::protobuf::io::ErrorCollector {
    public:
@@ -266,14 +266,13 @@ bool ParseText(const uint8_t* data, size_t size, Message* message) {
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&silent);
   parser.SetRecursionLimit(2 * kMaxDepth);
-  return parser.ParseFromString(
-      std::string(reinterpret_cast<const char*>(data), size), message);
+  return parser.ParseFromString(std::string(text), message);
 }
 
 }  // namespace
 
-bool ReadInput(const uint8_t* data, size_t size, Message* message) {
-  if (size > kMaxTextBytes || !ParseText(data, size, message)) return false;
+bool ReadInput(absl::string_view text, Message* message) {
+  if (text.size() > kMaxTextBytes || !ParseText(text, message)) return false;
   // A text that is not valid UTF-8 ends the call at the parser.
   return message->ParseFromString(message->SerializeAsString());
 }
@@ -286,7 +285,8 @@ void MutateMessage(Message* message, std::mt19937& random) {
 
 size_t MutateInput(uint8_t* data, size_t size, size_t max_size, unsigned seed,
                    Message* message) {
-  if (!ParseText(data, size, message)) message->Clear();
+  const absl::string_view before(reinterpret_cast<const char*>(data), size);
+  if (!ParseText(before, message)) message->Clear();
   std::mt19937 random(seed);
   MutateMessage(message, random);
   std::string text;

@@ -89,33 +89,33 @@ void Check(const Enroller& enroller, const absl::StatusOr<Enrolled>& answer) {
               .ok());
 }
 
-}  // namespace
-}  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(StrangerInput) {
-  static auto* const own = new clusterd::Enroller();
+FUZZ_MESSAGE(stranger_calls, 2, StrangerInput,
+             "tests/testdata/messages/stranger-*.txtpb") {
+  static auto* const own = new Enroller();
   std::string shown;  // By who renews.
-  for (int i = 0; i < input.calls_size() && i < clusterd::kMaxCalls; ++i) {
-    clusterd::StrangerInput::Call call = input.calls(i);
+  for (int i = 0; i < input.calls_size() && i < kMaxCalls; ++i) {
+    StrangerInput::Call call = input.calls(i);
     if (call.has_join()) {
-      clusterd::JoinRequest& join = *call.mutable_join();
+      JoinRequest& join = *call.mutable_join();
       if (join.token() == "TOKEN") join.set_token(own->token);
       if (join.signing_request() == "REQUEST") {
         join.set_signing_request(own->request);
       }
       const auto joined = own->service->Join(join, "ipv4:10.0.0.5:4");
       if (joined.ok()) shown = joined->certificate_pem();
-      clusterd::Check(*own, joined);
+      Check(*own, joined);
     } else if (call.has_renew_late()) {
-      clusterd::RenewLateRequest& renew = *call.mutable_renew_late();
+      RenewLateRequest& renew = *call.mutable_renew_late();
       if (renew.signing_request() == "REQUEST") {
         renew.set_signing_request(own->request);
       }
-      clusterd::Check(*own, own->service->RenewLate("server0", shown, renew,
-                                                    "ipv4:10.0.0.5:4"));
+      Check(*own, own->service->RenewLate("server0", shown, renew,
+                                          "ipv4:10.0.0.5:4"));
     } else if (call.has_roots()) {
-      clusterd::Require(!own->service->authority().roots_pem().empty());
+      Require(!own->service->authority().roots_pem().empty());
     }
   }
-  return 0;
 }
+
+}  // namespace
+}  // namespace clusterd

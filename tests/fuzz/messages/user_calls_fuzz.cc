@@ -161,23 +161,20 @@ grpc::Status Run(const Call& call, grpc::ClientContext* context,
   return grpc::Status::OK;
 }
 
+FUZZ_MESSAGE(user_calls, 2, UserInput, "tests/testdata/messages/user-*.txtpb") {
+  static auto* const cluster = new Cluster();
+  static int calls = 0;
+  for (int i = 0; i < input.calls_size() && i < kMaxCalls; ++i) {
+    if (++calls % kCallsOfConnection == 0) cluster->Connect();
+    grpc::ClientContext context;
+    context.set_deadline(PatientDeadline());
+    const grpc::Status status = Run(input.calls(i), &context, *cluster);
+    Require(status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
+            status.error_code() != grpc::StatusCode::UNAVAILABLE &&
+            status.error_code() != grpc::StatusCode::INTERNAL &&
+            status.ok() == status.error_message().empty());
+  }
+}
+
 }  // namespace
 }  // namespace clusterd
-
-CLUSTERD_FUZZ_MESSAGE(UserInput) {
-  static auto* const cluster = new clusterd::Cluster();
-  static int calls = 0;
-  for (int i = 0; i < input.calls_size() && i < clusterd::kMaxCalls; ++i) {
-    if (++calls % clusterd::kCallsOfConnection == 0) cluster->Connect();
-    grpc::ClientContext context;
-    context.set_deadline(clusterd::PatientDeadline());
-    const grpc::Status status =
-        clusterd::Run(input.calls(i), &context, *cluster);
-    clusterd::Require(status.error_code() !=
-                          grpc::StatusCode::DEADLINE_EXCEEDED &&
-                      status.error_code() != grpc::StatusCode::UNAVAILABLE &&
-                      status.error_code() != grpc::StatusCode::INTERNAL &&
-                      status.ok() == status.error_message().empty());
-  }
-  return 0;
-}

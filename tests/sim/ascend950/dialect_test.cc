@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/host/command/posix_command_runner.h"
-#include "daemon/host/hccn/hccn_output.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/wait/patience.h"
 

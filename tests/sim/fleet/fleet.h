@@ -32,6 +32,17 @@ namespace clusterd {
 // Up to the hard limit: each host needs two, and the usual limit is 1024.
 void RaiseDescriptorLimit();
 
+// Logs trouble only: a thousand hosts that attach are routine.
+class WarningLog final : public Log {
+ public:
+  void Write(LogLevel level, absl::string_view text) override {
+    if (level <= LogLevel::kWarning) log_.Write(level, text);
+  }
+
+ private:
+  DescriptorLog log_{2, /*with_level=*/false};
+};
+
 // Facts of many hosts by name. Safe for concurrent use once filled.
 class FleetObserver final : public HostObserver {
  public:

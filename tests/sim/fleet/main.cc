@@ -1,8 +1,6 @@
 // fleet: attaches every server of a spec, simulated in memory, and stays until
 // it is signalled to stop. With --changes they are as another cluster left them
 // and take changes; otherwise they are healthy and take none.
-#include <unistd.h>
-
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -45,17 +43,6 @@ std::string ReadFile(const std::string& path) {
 }
 
 constexpr size_t kAuditFileBytes = 64 << 20;
-
-// Logs trouble only: a thousand hosts that attach are routine.
-class WarningLog final : public Log {
- public:
-  void Write(LogLevel level, absl::string_view text) override {
-    if (level <= LogLevel::kWarning) log_.Write(level, text);
-  }
-
- private:
-  DescriptorLog log_{STDERR_FILENO, /*with_level=*/false};
-};
 
 // All servers but those that are elsewhere.
 Fleet::ChangingHosts MakeChangingHosts(const ClusterSpec& spec,

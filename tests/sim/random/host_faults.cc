@@ -271,7 +271,8 @@ std::vector<FaultKind> HostFaults() {
       {"drifted", "", kOfHost, "drift", WARN, "",
        OnHost("drift { value { drifts { apply_id: '3fa2c4d5e6f70812' "
               "kind: 'sysctl' change: 'net.core.somaxconn: 4096 -> 65535' "
-              "target: 'net.core.somaxconn' to: '65535' "
+              "target { target { kernel_parameter: 'net.core.somaxconn' } "
+              "setting: SETTING_RUNNING } to { number: 65535 } "
               "why: 'net.core.somaxconn is 128' } } }"),
        Without{"no-record-of-applies"}},
       NoHostFact("no-somaxconn",

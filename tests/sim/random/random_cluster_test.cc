@@ -147,20 +147,24 @@ TEST(RandomClusterTest, HasASpecThatAFileCanSay) {
   }
 }
 
-TEST(RandomClusterTest, MeetsEveryVariationAndFault) {
+TEST(RandomClusterTest, MeetsEveryVariationAndFaultAndFindsEach) {
   std::set<std::string> missed;
   for (const Variation& each : Variations()) missed.insert(each.name);
   for (const FaultKind& kind : FaultKinds()) missed.insert(kind.name);
   const RandomOptions options = {8, 6, {}, {}};
+  std::string wrong;
   // One in some ten thousand has the rarest of them; the loop ends with it.
   for (uint64_t seed = 0; seed < 200000 && !missed.empty(); ++seed) {
     const RandomCluster cluster = MakeRandomCluster(seed, options);
+    const size_t before = missed.size();
     for (const std::string& name : cluster.variations) missed.erase(name);
     for (const PlacedFault& fault : cluster.faults) {
       missed.erase(fault.kind->name);
     }
+    if (missed.size() < before) wrong += WrongAbout(cluster, options);
   }
   EXPECT_THAT(missed, testing::IsEmpty());
+  EXPECT_EQ(wrong, "");
 }
 
 TEST(FaultKindsTest, StandForEveryValueOfAFaultThatASimulatedServerKnows) {
@@ -190,7 +194,12 @@ TEST(FaultKindsTest, HaveEveryRuleOfTheCatalogueToFindOne) {
   // A warning does not need a fault: a variation causes it.
   const std::set<std::string> by_variation = {"maintenance", "netns"};
   std::set<std::string> finders;
-  for (const FaultKind& kind : FaultKinds()) finders.insert(kind.rule);
+  for (const FaultKind& kind : FaultKinds()) {
+    finders.insert(kind.rule);
+    const State worst = kind.fails != nullptr ? FAIL : kind.state;
+    EXPECT_TRUE(worst == UNKNOWN || worst <= FindRule(kind.rule)->level)
+        << kind.name << " is worse than " << kind.rule << " ever says";
+  }
   for (const Rule& rule : RuleCatalogue()) {
     const std::string name(rule.name);
     EXPECT_NE(finders.count(name), by_variation.count(name)) << name;

@@ -48,14 +48,6 @@ TEST(SetGatewayTest, A1TakesALineOfTheGroupEvenForTheSameValue) {
   EXPECT_EQ(server.conf(), "gateway_6=10.0.0.254\n");
 }
 
-TEST(SetGatewayTest, A1FailsOnAnUnreadableLineOfTheGroupAlone) {
-  const std::string state = absl::StrCat(kTwoAddressed, "product=A1-SMP");
-  const TestServer own_group(state, "gateway_4=bad\n");
-  EXPECT_EQ(own_group.Run(kSetGatewaySix).status, 6);
-  EXPECT_EQ(own_group.conf(), "gateway_4=bad\n");
-  EXPECT_EQ(TestServer(state, "gateway_2=bad\n").Run(kSetGatewaySix).status, 0);
-}
-
 TEST(SetGatewayTest, OtherProductsKeepOneGatewayPerDevice) {
   for (const char* product : {"A2", "A2-board-0x0", "A3-no-pod"}) {
     const TestServer server(
@@ -111,27 +103,6 @@ TEST(LeaseTest, StoresNothingWithoutALeaseOrWithWrongWords) {
   EXPECT_EQ(server.state().Find("ip.6"), "10.0.0.6");
 }
 
-TEST(SetGatewayTest, MissingAddressIsReportedBeforeAWrongGateway) {
-  for (const char* product : {"A2", "A1-SMP"}) {
-    const TestServer server(absl::StrCat("product=", product));
-    EXPECT_EQ(server.Run("-i 1 -gateway -s gateway x").status, 26) << product;
-  }
-  const TestServer addressed(kTwoAddressed);
-  EXPECT_EQ(addressed.Run("-i 1 -gateway -s gateway x").status, 6);
-  EXPECT_EQ(addressed.Run("-i 1 -gateway -s gateway 255.255.255.255").status,
-            8);
-}
-
-TEST(AddRouteTest, NeedsAnAddressAndIsNotStoredWithoutOne) {
-  const TestServer server("");
-  const ToolRun run = server.Run(
-      "-i 1 -route -a address 172.16.0.0 netmask 255.255.0.0 gateway "
-      "10.0.0.254");
-  EXPECT_EQ(run.status, 13);
-  EXPECT_EQ(run.err, "Get ipconf failed, because no ip was preset there!\n");
-  EXPECT_EQ(server.conf(), "");
-}
-
 TEST(AddRouteTest, RepeatedKeywordIsNoRoute) {
   const ToolRun run = TestServer(kTwoAddressed)
                           .Run(
@@ -148,13 +119,6 @@ TEST(DscpToTcTest, IsKeptPerValueAndListed) {
             "dscp      tc\n  10       2\n");
   EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -s dscp 64 tc 1").status, 9);
   EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -s dscp 1 tc 4").status, 10);
-}
-
-TEST(SetDetectAddressTest, BroadcastIsItsOwnFailure) {
-  const ToolRun run =
-      TestServer("").Run("-i 1 -netdetect -s address 255.255.255.255");
-  EXPECT_EQ(run.status, 37);
-  EXPECT_EQ(run.err, "Can not config broadcast address!\n");
 }
 
 TEST(HccnConfWriteTest, ReaderWithoutTheLockMayFindTheFileEmpty) {

@@ -50,36 +50,6 @@ std::optional<std::string> ValueOf(const HccnConf& conf,
   return value;
 }
 
-TEST_F(HccnConfTest, FirstLineOfAKeyWins) {
-  const HccnConf conf = With("# x\nmtu_1=1\nmtu_0=1500\nmtu_0=9000\n");
-  EXPECT_THAT(ValueOf(conf, "mtu_0"), Optional(std::string("1500")));
-}
-
-TEST_F(HccnConfTest, TrimsNothing) {
-  const HccnConf conf =
-      With("mtu_0 = 1\n mtu_0=2\n#mtu_0=3\nmtu_0=4 \r\nxmtu_0=5\n");
-  EXPECT_THAT(ValueOf(conf, "mtu_0"), Optional(std::string("4 \r")));
-}
-
-TEST_F(HccnConfTest, WriteMovesTheKeyToTheEndInTheSameFile) {
-  const HccnConf conf = With("mtu_0=1\naddress_0=1.1.1.1\nmtu_0=2\n# c\n");
-  struct stat before, after;
-  stat(path().c_str(), &before);
-  EXPECT_EQ(conf.Write("mtu_0", "1500"), std::nullopt);
-  stat(path().c_str(), &after);
-  EXPECT_EQ(Text(), "address_0=1.1.1.1\n# c\nmtu_0=1500\n");
-  EXPECT_EQ(before.st_ino, after.st_ino);
-}
-
-TEST_F(HccnConfTest, WriteFollowsASymlink) {
-  With("mtu_0=1\n");
-  const std::string link = folder_ + "/link";
-  ASSERT_EQ(symlink("hccn.conf", link.c_str()), 0);
-  EXPECT_EQ(HccnConf(link).Write("mtu_0", "2"), std::nullopt);
-  EXPECT_EQ(Text(), "mtu_0=2\n");
-  EXPECT_TRUE(std::filesystem::is_symlink(link));
-}
-
 TEST_F(HccnConfTest, WriteAndRemoveLeaveTheOtherLines) {
   const std::string junk(HccnConf::kMaxLineBytes, 'z');
   const auto writes_mtu = [](const HccnConf& conf) {
@@ -124,42 +94,11 @@ TEST_F(HccnConfTest, WriteAndRemoveLeaveTheOtherLines) {
   EXPECT_EQ(ValueOf(With("mtu_1=1500mtu_0=9000\n"), "mtu_0"), std::nullopt);
 }
 
-TEST_F(HccnConfTest, EveryWriteEmptiesTheFileFirst) {
-  With("mtu_0=1\n");
-  std::string seen = "not called";
-  const HccnConf conf(path(), [&] { seen = Text(); });
-  EXPECT_EQ(conf.Write("mtu_0", "2"), std::nullopt);
-  EXPECT_EQ(seen, "");
-  EXPECT_EQ(Text(), "mtu_0=2\n");
-}
-
-TEST_F(HccnConfTest, MissingFileIsItsOwnFailure) {
-  const HccnConf conf(path());
-  std::optional<std::string> value;
-  EXPECT_EQ(conf.Read("mtu_0", &value)->status, 29);
-  EXPECT_EQ(conf.Write("mtu_0", "1")->status, 29);
-  EXPECT_FALSE(std::filesystem::exists(path()));
-}
-
-TEST_F(HccnConfTest, DirectoryReadsAsEmptyAndCannotBeWritten) {
-  std::filesystem::create_directory(path());
-  const HccnConf conf(path());
-  EXPECT_EQ(ValueOf(conf, "mtu_0"), std::nullopt);
-  EXPECT_EQ(conf.Write("mtu_0", "1")->status, 4);
-}
-
 TEST_F(HccnConfTest, FullFileStaysAsItIs) {
   const std::string full(HccnConf::kMaxFileBytes, '#');
   const HccnConf conf = With(full);
   EXPECT_EQ(conf.Write("mtu_0", "1")->status, 15);
   EXPECT_EQ(Text(), full);
-}
-
-TEST(ForEachConfLineTest, KeepsAnUnfinishedLastLine) {
-  std::vector<std::string> lines;
-  ForEachConfLine("a\n\nb",
-                  [&](const std::string& line) { lines.push_back(line); });
-  EXPECT_THAT(lines, ::testing::ElementsAre("a\n", "\n", "b"));
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::StartsWith;
 
 // Device 1 of a server, as it should be after a boot.
 constexpr char kHealthyConf[] =
@@ -204,44 +203,6 @@ TEST(RecoveryTest, AnnouncementThatIsNoneLeavesTheNewAddressLiveAndTheFileOld) {
   EXPECT_EQ(server.conf(), conf);
 }
 
-TEST(RecoveryTest, WrongTlsNoteOfTheCaFilesFails) {
-  std::string conf = kHealthyConf;
-  conf[strlen("tls_ca_recovered_1=")] = '2';
-  EXPECT_EQ(TestServer("ca_files=1", conf).Run(kRecoverOne).status, 1);
-}
-
-TEST(RecoveryTest, GatewayOfAnotherSubnetIsGivenToTheDevice) {
-  for (const char* gateway : {"10.9.0.254", "255.255.255.255"}) {
-    const TestServer server(
-        "", absl::StrCat(kHealthyConf, "gateway_1=", gateway, "\n"));
-    EXPECT_EQ(server.Run(kRecoverOne).status, 0);
-    EXPECT_EQ(server.state().Find("gateway.1"), gateway);
-  }
-}
-
-TEST(RecoveryTest, AddressWithoutAMaskIsPassedOver) {
-  const TestServer server("", "tls_ca_recovered_1=1\naddress_1=10.0.0.1\n");
-  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
-  EXPECT_EQ(server.state().Find("ip.1"), std::nullopt);
-}
-
-TEST(RecoveryTest, ModuleResetsGoToTheEndAtEveryBootOfAnAKBoard) {
-  const TestServer server(
-      "", absl::StrCat("xsfp_reset_max_times_1=5\n", kHealthyConf));
-  const std::string after =
-      absl::StrCat(kHealthyConf, "xsfp_reset_max_times_1=5\n",
-                   "xsfp_reset_wait_times_1=7\n");
-  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
-  EXPECT_EQ(server.conf(), after);
-  for (const char* other :
-       {"product=A2-board-0x0", "product=A2-Box16", "product=A2-PCIe-card",
-        "product=A1-SMP", "product=A3-superpod", "mainboard_id=0"}) {
-    const TestServer without(other, kHealthyConf);
-    EXPECT_EQ(without.Run(kRecoverOne).status, 0) << other;
-    EXPECT_EQ(without.conf(), kHealthyConf) << other;
-  }
-}
-
 TEST(RecoveryTest, DhcpKeepsGatewaysRoutesAndAnnouncements) {
   const TestServer server(
       "",
@@ -377,18 +338,6 @@ TEST(StoredValueTest, DependsOnTheProduct) {
   EXPECT_EQ(status("A3-9000", "IPv6gateway_1=x"), 0);
 }
 
-TEST(StoredValueTest, LldpPortIdMovesToTheEndOnce) {
-  for (const char* command : {kRecoverOne, "-i 1 -link -s up"}) {
-    const TestServer server(
-        "", absl::StrCat("lldp_portid_type_1=ifname\n", kHealthyConf,
-                         "lldp_portid_type_1=mac\n"));
-    EXPECT_EQ(server.Run(command).status, 0) << command;
-    EXPECT_THAT(server.conf(), EndsWith("\nlldp_portid_type_1=ifname\n"));
-    EXPECT_THAT(server.conf(), Not(HasSubstr("mac\n"))) << command;
-    EXPECT_THAT(server.conf(), Not(StartsWith("lldp"))) << command;
-  }
-}
-
 TEST(StoredValueTest, LongDhcpValueStoresAGatewayAndIsStillDhcpAtBoot) {
   const TestServer server(
       "ip.1=10.0.0.1;mask.1=255.255.255.0",
@@ -405,27 +354,6 @@ TEST(StoredValueTest, LongDhcpValueStoresAGatewayAndIsStillDhcpAtBoot) {
                        "gateway_10.0.0.253\n"));
 }
 
-TEST(UdpPortTest, ModesReplaceEachOther) {
-  const TestServer server("", "roce_port_1=4791\n");
-  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2 port 5000-5001").status,
-            0);
-  EXPECT_EQ(server.conf(),
-            "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
-            "multi_qp_udp_ports_1=5000,5001\n");
-  EXPECT_EQ(server.Run("-i 1 -udp -g").out,
-            "udp_port:5000,5001\nstatus:multi_qp\nqp_count:2\n");
-  EXPECT_EQ(server.Run("-i 1 -udp -s code -t nslb-dp").status, 0);
-  EXPECT_EQ(server.Run("-i 1 -udp -g").out,
-            "udp_port:calculated by the NSLB-DP algorithm\n"
-            "status:code(nslb_dp)\nlisten_port:16668\n");
-  EXPECT_EQ(server.Run("-i 1 -udp -s port 4791").status, 0);
-  EXPECT_EQ(server.conf(), "roce_port_1=4791\n");
-  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 1 port 5000").status, 1);
-  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2 port 5000").status, 1);
-  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2").status, 4);
-  EXPECT_EQ(server.Run("-i 1 -udp -s 4791").status, 3);
-}
-
 TEST(UdpPortTest, SomeProductsHaveOnePortForAll) {
   for (const char* product : {"A1-SMP", "A1-AMP", "A3-9000"}) {
     const TestServer server(absl::StrCat("product=", product));
@@ -435,20 +363,6 @@ TEST(UdpPortTest, SomeProductsHaveOnePortForAll) {
     EXPECT_EQ(run.err, "Get unknown option!\n") << product;
     EXPECT_EQ(server.Run("-i 1 -udp -s port 4791").status, 0) << product;
     EXPECT_EQ(server.conf(), "roce_port_1=4791\n") << product;
-  }
-}
-
-TEST(UdpPortTest, OnePortDropsTheLinesOfTheModesAndThoseThatContainThem) {
-  for (const char* words : {"port 4791", "auto"}) {
-    const TestServer server(
-        "",
-        "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
-        "# multi_qp_count_1=4\nmulti_qp_udp_ports_1=5000,5001\n"
-        "nslb_dp_listen_port_1=16668\nudp_port_mode_11=x\nmtu_1=1500\n");
-    EXPECT_EQ(server.Run(absl::StrCat("-i 1 -udp -s ", words)).status, 0);
-    EXPECT_THAT(server.conf(),
-                StartsWith("udp_port_mode_11=x\nmtu_1=1500\nroce_port_1="))
-        << words;
   }
 }
 

@@ -38,17 +38,6 @@ TEST(FindToolRootTest, TakesTheFolderAboveTheToolsPlace) {
   EXPECT_EQ(FindToolRoot("./hccn_tool", "", "/c/hccn_tool"), "");
 }
 
-TEST(RunToolTest, ChecksTheLineBeforeTheDevice) {
-  const TestServer server(kAddressed);
-  const std::pair<const char*, int> kLines[] = {
-      {"", 2},         {"-g -ip -i 0", 1},     {"-i", 3},
-      {"-i 0", 3},     {"-i 99 -nonsense", 3}, {"-i 99 -ip -g", 4},
-      {"-i 0 -ip", 4}, {"-i 0 -ip -x", 3}};
-  for (const auto& [line, status] : kLines) {
-    EXPECT_EQ(server.Run(line).status, status) << line;
-  }
-}
-
 // One run on a server, and what came of it.
 struct RunCase {
   const char* name;
@@ -189,20 +178,6 @@ TEST(RunToolTest, AnswersQueries) {
         "expired)\n"}});
 }
 
-TEST(RunToolTest, UserWithoutANameGetsASilentFailure) {
-  const ToolRun run =
-      TestServer(kAddressed).Run("-i 0 -ip -g", "", /*uid=*/54321);
-  EXPECT_EQ(run.status, 234);
-  EXPECT_EQ(run.out + run.err, "");
-}
-
-TEST(RunToolTest, MissingConfLeavesTheDetectAddressOnTheDevice) {
-  const TestServer server(kAddressed);
-  std::filesystem::remove(server.root() + "/etc/hccn.conf");
-  EXPECT_EQ(server.Run("-i 0 -netdetect -s address 10.0.0.254").status, 29);
-  EXPECT_EQ(server.state().Find("netdetect.0"), "10.0.0.254");
-}
-
 TEST(RunToolTest, NetHealthFollowsTheDetectAddressUnlessTheStateSaysIt) {
   const TestServer server(kAddressed);
   EXPECT_EQ(server.Run("-i 0 -net_health -g").out, "net health status: Init\n");
@@ -213,16 +188,6 @@ TEST(RunToolTest, NetHealthFollowsTheDetectAddressUnlessTheStateSaysIt) {
             "net health status: Success\n");
 }
 
-TEST(RunToolTest, PromptTakesOneLetterAndANewline) {
-  const TestServer server("link.0=1");
-  for (const char* answer : {"", "y", "yes\n", "n\n", " y\n"}) {
-    EXPECT_EQ(server.Run("-i 0 -link -s down", answer).status, 22) << answer;
-  }
-  EXPECT_EQ(server.state().Find("link.0"), "1");
-  EXPECT_EQ(server.Run("-i 0 -link -s down", "Y\n").status, 0);
-  EXPECT_EQ(server.state().Find("link.0"), "0");
-}
-
 TEST(RunToolTest, RecoveryNotesFailuresInTheLog) {
   const TestServer server(
       "", "tls_ca_recovered_0=1\naddress_0=x\nnetmask_0=255.0.0.0\n");
@@ -230,14 +195,6 @@ TEST(RunToolTest, RecoveryNotesFailuresInTheLog) {
   EXPECT_THAT(server.Read("/var/log/hccn_tool/hccn_config.log"),
               HasSubstr("device 0: recovery of address: The ip address you "
                         "configured is invalid!"));
-}
-
-TEST(RunToolTest, LogFolderThatIsAFileIsAWarningBeforeTheData) {
-  const TestServer server(kAddressed);
-  server.Write("/var/log/hccn_tool", "");
-  EXPECT_THAT(server.Run("-i 0 -ip -g").out,
-              StartsWith("[WARNING] \"/var/log/hccn_tool\" is not a "
-                         "directory, hccn_tool logs may be lost.\nipaddr:"));
 }
 
 TEST(RunToolTest, LogIsNotWrittenThroughALink) {

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/setting_rows.h"
 #include "config/values/change_kind.h"
 #include "tests/sim/facts/healthy_facts.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/values/dscp_classes.h"
+#include "config/values/setting.h"
 #include "tests/sim/tool/run_tool.h"
 #include "tests/sim/tool/tool_server.h"
 
@@ -193,7 +193,7 @@ void FakeDevices::Take(const DeviceState& state) {
     // The tool's list has all pairs ever set; the device has a map.
     const std::string list = get("dscp_tc");
     device.dscp =
-        DscpClassesText(*ParseDscpClasses(absl::StripSuffix(list, ",")));
+        SettingText(MapValue(*ParseDscpClasses(absl::StripSuffix(list, ","))));
     device.tls = get("tls") == "1";
     device.routes = absl::StrSplit(get("routes"), ',', absl::SkipEmpty());
   }

@@ -42,7 +42,7 @@ class FakeDevices {
     std::string mtu = "1500";
     std::string pfc = "0,0,0,0,0,0,0,0";
     std::string roce_port = "-1";  // Chosen by the device.
-    std::string dscp = "0:0";      // As DscpClassesText.
+    std::string dscp = "0:0";      // As SettingText.
     bool tls = true;
     std::set<std::string> routes;  // "172.16.0.0 10.0.0.253 255.255.0.0"
     Fault fault = Fault::kNone;

@@ -10,12 +10,12 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/values/port_set.h"
 #include "daemon/host/command/clock.h"
-#include "daemon/host/device_observer.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/hccn/hccn_tool.h"
+#include "daemon/host/machine_observer.h"
 
 namespace clusterd {
 namespace {

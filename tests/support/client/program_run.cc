@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -99,6 +100,33 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
   output.out = out_buffer.str();
   output.err = err_buffer.str();
   return output;
+}
+
+std::vector<std::string> Offered(const std::vector<std::string>& line,
+                                 const ProgramWorld& world) {
+  const ProgramOutput output = RunProgram(With({"complete"}, line), world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.err, "");
+  std::vector<std::string> words;
+  for (const absl::string_view row :
+       absl::StrSplit(output.out, '\n', absl::SkipEmpty())) {
+    words.emplace_back(row.substr(0, row.find('\t')));
+  }
+  return words;
+}
+
+std::vector<std::vector<std::string>> EveryCommand() {
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& name : Offered({""})) {
+    if (!absl::c_linear_search(kCommandGroups, name)) {
+      commands.push_back({name});
+      continue;
+    }
+    for (const std::string& below : Offered({name, ""})) {
+      commands.push_back({name, below});
+    }
+  }
+  return commands;
 }
 
 std::string HelpOfStatus(const std::string& command, int status) {

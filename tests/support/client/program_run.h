@@ -128,6 +128,42 @@ inline std::vector<std::string> With(std::vector<std::string> words,
   return words;
 }
 
+// The words that `clusterctl complete` offers for a line, without descriptions.
+std::vector<std::string> Offered(const std::vector<std::string>& line,
+                                 const ProgramWorld& world = {});
+
+// Every command that is offered, as typed; of a group, those in it.
+inline constexpr const char* kCommandGroups[] = {"audit", "config", "generate",
+                                                 "token"};
+std::vector<std::vector<std::string>> EveryCommand();
+
+// Options that are wrong, and parts of the messages about them.
+struct Mistake {
+  const char* name;
+  std::vector<std::string> options;
+  std::vector<std::string> messages;
+};
+
+// Each of them, behind the command, exits with 3, has every message on stderr
+// and this on stdout; the controller is not asked: the result of `asked` has no
+// value.
+template <typename Asked>
+void ExpectMistakes(const std::vector<std::string>& command,
+                    const std::vector<Mistake>& mistakes, ProgramWorld world,
+                    Asked asked,
+                    const testing::Matcher<std::string>& out = testing::_) {
+  for (const Mistake& each : mistakes) {
+    SCOPED_TRACE(each.name);
+    WatchedController controller(world);
+    const ProgramOutput output = RunProgram(With(command, each.options), world);
+    EXPECT_THAT(output, Ends(3, Out(out)));
+    EXPECT_FALSE((controller.*asked)().has_value());
+    for (const std::string& message : each.messages) {
+      EXPECT_THAT(output.err, testing::HasSubstr(message));
+    }
+  }
+}
+
 // The text of `clusterctl COMMAND --help` about one exit status, as one line;
 // fails the test if it is missing.
 std::string HelpOfStatus(const std::string& command, int status);

@@ -19,11 +19,10 @@ PlanStep& AddStep(HostPlan& host, const PlanStep& added) {
   return step;
 }
 
-void AddFact(HostPlan& host, const std::string& name,
-             const std::string& value) {
+void AddFact(HostPlan& host, const FactKey& key, const SettingValue& value) {
   PlanFact& fact = *host.add_facts();
-  fact.set_name(name);
-  fact.set_value(value);
+  *fact.mutable_key() = key;
+  *fact.mutable_value() = value;
 }
 
 ClusterPlan EmptyPlan() {
@@ -50,15 +49,17 @@ void AddDeviceSteps(HostPlan& host) {
       AddStep(host, AddressStep(3, "10.0.0.1/255.255.255.0",
                                 "10.20.0.17/255.255.255.0", "10.0.0.254\r"));
   address.mutable_dropped(0)->set_line(7);
-  AddStep(host, DeviceStep(3, kGatewaySetting, "10.20.0.254", "10.20.0.254"));
-  AddStep(host, DeviceStep(3, kDetectSetting, "0.0.0.0", "10.20.0.254"));
-  AddStep(host, DeviceStep(3, kMtuSetting, "1500", "9000"));
-  AddStep(host, DeviceStep(3, kTlsSetting, "on", "off"));
-  AddStep(host, RewriteStep(3, kDetectSetting, "1.2.3.4", "10.20.0.254"));
+  AddStep(host, DeviceStep(3, SETTING_GATEWAY, "10.20.0.254", "10.20.0.254"));
   AddStep(host,
-          DeviceStep(3, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"));
-  AddStep(host, DeviceStep(3, kRocePortSetting, "auto", "4791"));
-  AddStep(host, DeviceStep(3, kDscpSetting, "0:0", "33:1,46:2"));
+          DeviceStep(3, SETTING_DETECT_ADDRESS, "0.0.0.0", "10.20.0.254"));
+  AddStep(host, DeviceStep(3, SETTING_MTU, "1500", "9000"));
+  AddStep(host, DeviceStep(3, SETTING_TLS, "on", "off"));
+  AddStep(host,
+          RewriteStep(3, SETTING_DETECT_ADDRESS, "1.2.3.4", "10.20.0.254"));
+  AddStep(host,
+          DeviceStep(3, SETTING_PFC, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"));
+  AddStep(host, DeviceStep(3, SETTING_ROCE_PORT, "auto", "4791"));
+  AddStep(host, DeviceStep(3, SETTING_DSCP_TO_TC, "0:0", "33:1,46:2"));
 }
 
 void AddFormStep(HostPlan& host) {
@@ -96,7 +97,8 @@ ClusterPlan SysctlPlan(const std::vector<std::string>& hosts) {
     HostPlan& host = *plan.add_hosts();
     host.set_host(name);
     AddSysctlSteps(host);
-    AddFact(host, "net.core.somaxconn", "4096");
+    AddFact(host, KernelFact("net.core.somaxconn", SETTING_RUNNING),
+            NumberValue(4096));
     host.set_command_ms(10'000);
   }
   Reseal(plan);
@@ -109,8 +111,9 @@ ClusterPlan EveryStepPlan() {
   AddDeviceSteps(host);
   AddFormStep(host);
   AddFirewallSteps(host);
-  AddFact(host, "device 3: address", "10.0.0.1/255.255.255.0");
-  AddFact(host, "", "");
+  AddFact(host, DeviceFact(3, SETTING_ADDRESS),
+          ValueOf(SETTING_ADDRESS, "10.0.0.1/255.255.255.0"));
+  AddFact(host, FactKey(), SettingValue());
   MergeText(
       "blocked {kind: CHANGE_DEVICE_ADDRESS devices: [0, 1] "
       "what: 'gateway 10.0.0.254' reason: 'it is outside 10.20.0.0/24' "

@@ -1,7 +1,8 @@
 #include "tests/support/config/good_cluster.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/setting_rows.h"
+#include "config/plan/kernel_parameters.h"
+#include "config/plan/step_planners.h"
 #include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
@@ -46,7 +47,7 @@ void AddGoodDevice(int server, uint32_t id, HostFacts* facts) {
 
 }  // namespace
 
-ClusterSpec GoodSpec() {
+ClusterSpec GoodSpec(absl::string_view more) {
   ClusterSpec spec;
   Patch(R"(version: 1 name: "demo" product: "atlas-a2" digest: "abc"
            hccl { base_port: 60000 port_count: 16 }
@@ -69,10 +70,11 @@ ClusterSpec GoodSpec() {
       device->set_detect_address(kGateway);
     }
   }
+  Patch(more, &spec);
   return spec;
 }
 
-HostFacts GoodFacts(const std::string& host) {
+HostFacts GoodFacts(const std::string& host, absl::string_view more) {
   HostFacts facts;
   facts.set_host(host);
   Patch(
@@ -95,6 +97,7 @@ HostFacts GoodFacts(const std::string& host) {
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "65535");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), kSysctlFile,
             "65535");
+  Patch(more, &facts);
   return facts;
 }
 
@@ -122,6 +125,30 @@ void SetConf(HostFacts* facts, const std::string& full_key,
             value);
   }
   *conf = changed;
+}
+
+void AddConf(HostFacts* facts, const std::string& key,
+             const std::string& value) {
+  HccnConf::Entry* entry =
+      facts->mutable_hccn_conf()->mutable_value()->add_entries();
+  entry->set_key(key);
+  entry->set_device(0);
+  entry->set_value(value);
+}
+
+void MoveAddress(HostFacts* facts, const std::string& address) {
+  DeviceOf(facts, 0)
+      ->mutable_address()
+      ->mutable_value()
+      ->mutable_settings(0)
+      ->set_address(address);
+  SetConf(facts, "address_0", address);
+}
+
+HostPlan DeviceStepsOf(const ClusterSpec& spec, const HostFacts& facts) {
+  HostPlanBuilder builder(facts);
+  PlanDeviceSteps(spec, spec.servers(0), &builder);
+  return builder.Finish();
 }
 
 void SetAtBoot(PersistentValueFact* fact, const std::string& file,

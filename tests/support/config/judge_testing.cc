@@ -98,8 +98,23 @@ TestCluster& TestCluster::Set(int host, int index, absl::string_view text) {
   return *this;
 }
 
+TestCluster& TestCluster::SetHosts(absl::string_view text) {
+  for (HostFacts& host : facts) MergeText(text, &host);
+  return *this;
+}
+
+TestCluster& TestCluster::SetDevices(absl::string_view text) {
+  ForEachDevice([&](DeviceFacts& device) { MergeText(text, &device); });
+  return *this;
+}
+
 TestCluster& TestCluster::SetSpec(absl::string_view text) {
   MergeText(text, &spec);
+  return *this;
+}
+
+TestCluster& TestCluster::Plan(int host, int index, absl::string_view text) {
+  MergeText(text, spec.mutable_servers(host)->mutable_devices(index));
   return *this;
 }
 
@@ -141,12 +156,7 @@ EnvironmentVariable& TestCluster::SetInJob(const std::string& name,
 }
 
 RuleResult TestCluster::Check(absl::string_view rule) const {
-  const Report report = MakeReport();
-  for (const RuleResult& result : report.rules()) {
-    if (result.rule() == rule) return result;
-  }
-  ADD_FAILURE() << "no rule " << rule;
-  return RuleResult();
+  return ResultOf(MakeReport(), rule);
 }
 
 Report TestCluster::MakeReport(const JudgeOptions& options) const {
@@ -154,6 +164,26 @@ Report TestCluster::MakeReport(const JudgeOptions& options) const {
   if (job.has_value() && options.job == nullptr) with_job.job = &*job;
   if (options.now == absl::InfiniteFuture()) with_job.now = now;
   return BuildReport(spec, Pointers(facts), with_job);
+}
+
+TestCluster SizedCluster(absl::string_view product, int servers) {
+  TestCluster cluster(product, "", 1);
+  for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
+  return cluster;
+}
+
+const RuleResult& ResultOf(const Report& report, absl::string_view rule) {
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == rule) return result;
+  }
+  ADD_FAILURE() << "no rule " << rule;
+  return RuleResult::default_instance();
+}
+
+RuleSelection Only(const std::vector<std::string>& rules) {
+  RuleSelection selection;
+  for (const std::string& rule : rules) selection.add_only(rule);
+  return selection;
 }
 
 std::string Who(const Finding& finding) {

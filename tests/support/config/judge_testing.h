@@ -45,8 +45,12 @@ struct TestCluster {
   // Set(0, 3, "link {value: DOWN}").
   TestCluster& Set(int host, absl::string_view text);
   TestCluster& Set(int host, int index, absl::string_view text);
-  // The same of the spec.
+  // The same of every host, or of every device of every host.
+  TestCluster& SetHosts(absl::string_view text);
+  TestCluster& SetDevices(absl::string_view text);
+  // The same of the spec, or of its device: Plan(0, 3, "gateway: ''").
   TestCluster& SetSpec(absl::string_view text);
+  TestCluster& Plan(int host, int index, absl::string_view text);
   // Visits every device of every host.
   void ForEachDevice(const std::function<void(DeviceFacts&)>& visit);
   // Adds a line to a login file of the host.
@@ -65,6 +69,7 @@ struct TestCluster {
 
   // The rule's result when all rules run.
   RuleResult Check(absl::string_view rule) const;
+  State StateOf(absl::string_view rule) const { return Check(rule).state(); }
   Report MakeReport(const JudgeOptions& options = {}) const;
 
   ClusterSpec spec;
@@ -72,6 +77,15 @@ struct TestCluster {
   std::optional<JobSpec> job;
   absl::Time now = absl::InfiniteFuture();  // The options' default.
 };
+
+// A cluster of which only the number of servers matters.
+TestCluster SizedCluster(absl::string_view product, int servers);
+
+// The result of a rule that the report has.
+const RuleResult& ResultOf(const Report& report, absl::string_view rule);
+
+// A selection that runs these rules alone.
+RuleSelection Only(const std::vector<std::string>& rules);
 
 // "server0:3 server1:0-7", "server0" without devices, "cluster".
 std::string Who(const Finding& finding);

@@ -1,34 +1,76 @@
 #include "tests/support/config/plan_steps.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "config/plan/hccn_conf_text.h"
-#include "config/plan/named_facts.h"
+#include "absl/strings/str_split.h"
+#include "config/plan/kernel_parameters.h"
 #include "config/plan/settings.h"
 #include "config/words/message.h"
 
 namespace clusterd {
 namespace {
 
-PlanStep StepOf(const std::string& setting, const std::string& from,
-                const std::string& to) {
+PlanStep StepOf(const FactKey& goal, const SettingValue& from,
+                const SettingValue& to) {
   PlanStep step;
-  step.set_setting(setting);
-  step.set_from(from);
-  step.set_to(to);
-  step.set_kind(FindSetting(setting)->kind);
+  *step.mutable_target() = goal.target();
+  step.set_setting(goal.setting());
+  *step.mutable_from() = from;
+  *step.mutable_to() = to;
+  step.set_kind(FindSetting(goal.setting())->kind);
   return step;
+}
+
+// Keeps the pairs as they are, also those that no map has.
+SettingValue MapOf(const std::string& text) {
+  if (text == "0:0") return MapValue({});
+  SettingValue value;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::vector<absl::string_view> numbers = absl::StrSplit(part, ':');
+    uint32_t first = 0, second = 0;
+    if (numbers.size() != 2 || !absl::SimpleAtoi(numbers[0], &first) ||
+        !absl::SimpleAtoi(numbers[1], &second)) {
+      return TextsValue({text});
+    }
+    NumberPair* const pair = value.mutable_map()->add_pairs();
+    pair->set_first(first);
+    pair->set_second(second);
+  }
+  return value;
 }
 
 }  // namespace
 
-PlanStep DeviceStep(uint32_t device, const std::string& setting,
-                    const std::string& from, const std::string& to) {
-  PlanStep step = StepOf(setting, from, to);
-  step.mutable_target()->set_device(device);
-  return step;
+SettingValue ValueOf(SettingId setting, const std::string& text) {
+  if (text == "none") return NoneValue();
+  if (setting == SETTING_TLS) {
+    return text == "on" || text == "off" ? SwitchValue(text == "on")
+                                         : TextsValue({text});
+  }
+  if (setting == SETTING_DSCP_TO_TC) return MapOf(text);
+  std::vector<std::string> texts = {text};
+  if (setting == SETTING_ADDRESS) texts = absl::StrSplit(text, '/');
+  return ParseSetting(DeviceSettingOf(setting), texts);
 }
 
-PlanStep RewriteStep(uint32_t device, const std::string& setting,
+SettingValue ValueOf(const std::string& kernel_parameter,
+                     const std::string& text) {
+  if (text == "none") return NoneValue();
+  const KernelParameter* const parameter =
+      FindKernelParameter(kernel_parameter);
+  const SettingValue as_it_is = TextsValue({text});
+  return parameter == nullptr
+             ? as_it_is
+             : ParseSysctl(*parameter, text).value_or(as_it_is);
+}
+
+PlanStep DeviceStep(uint32_t device, SettingId setting, const std::string& from,
+                    const std::string& to) {
+  return StepOf(DeviceFact(device, setting), ValueOf(setting, from),
+                ValueOf(setting, to));
+}
+
+PlanStep RewriteStep(uint32_t device, SettingId setting,
                      const std::string& from, const std::string& to) {
   PlanStep step = DeviceStep(device, setting, from, to);
   step.set_kind(CHANGE_HCCN_CONF);
@@ -37,7 +79,7 @@ PlanStep RewriteStep(uint32_t device, const std::string& setting,
 
 PlanStep AddressStep(uint32_t device, const std::string& from,
                      const std::string& to, const std::string& gateway) {
-  PlanStep step = DeviceStep(device, kAddressSetting, from, to);
+  PlanStep step = DeviceStep(device, SETTING_ADDRESS, from, to);
   HccnConf::Entry* dropped = step.add_dropped();
   dropped->set_key("gateway");
   dropped->set_device(device);
@@ -47,22 +89,21 @@ PlanStep AddressStep(uint32_t device, const std::string& from,
 
 PlanStep RunningStep(const std::string& key, const std::string& from,
                      const std::string& to) {
-  PlanStep step = StepOf(kRunningSetting, from, to);
-  step.mutable_target()->set_kernel_parameter(key);
-  return step;
+  return StepOf(KernelFact(key, SETTING_RUNNING), ValueOf(key, from),
+                ValueOf(key, to));
 }
 
 PlanStep AtBootStep(const std::string& key, const std::string& from,
                     const std::string& to) {
-  PlanStep step = StepOf(kAtBootSetting, from, to);
-  step.mutable_target()->set_kernel_parameter(key);
-  return step;
+  return StepOf(KernelFact(key, SETTING_AT_BOOT), ValueOf(key, from),
+                ValueOf(key, to));
 }
 
 PlanStep StopStep(FirewallProgram program) {
-  PlanStep step = StepOf(kActiveSetting, "active, starts at boot", kNoFact);
-  step.mutable_target()->set_firewall(program);
-  return step;
+  SettingValue state;
+  state.mutable_firewall()->set_active(true);
+  state.mutable_firewall()->set_starts_at_boot(true);
+  return StepOf(FirewallFact(program, SETTING_ACTIVE), state, YesValue(false));
 }
 
 AllowedPort TcpPorts(uint32_t first, uint32_t last, const std::string& source) {
@@ -75,17 +116,33 @@ AllowedPort TcpPorts(uint32_t first, uint32_t last, const std::string& source) {
 }
 
 PlanStep OpenStep(FirewallProgram program, const AllowedPort& port) {
-  PlanStep step = StepOf(kAllowSetting, kNoFact, kYesFact);
-  step.mutable_target()->mutable_rule()->set_program(program);
-  *step.mutable_target()->mutable_rule()->mutable_port() = port;
-  return step;
+  FirewallRule rule;
+  rule.set_program(program);
+  *rule.mutable_port() = port;
+  return StepOf(RuleFact(rule), YesValue(false), YesValue(true));
 }
 
 PlanStep FormStep(const std::string& repairs, const std::string& sha256) {
-  PlanStep step = StepOf(kFormSetting, repairs, kGoodForm);
-  step.mutable_target()->set_file(kHccnConfFile);
+  PlanStep step =
+      StepOf(FormFact(), TextsValue({repairs}), TextsValue({kGoodForm}));
   step.set_from_sha256(sha256);
   return step;
+}
+
+std::vector<std::string> FactNames(const HostPlan& plan) {
+  std::vector<std::string> names;
+  for (const PlanFact& fact : plan.facts()) {
+    names.push_back(FactKeyText(fact.key()));
+  }
+  return names;
+}
+
+std::map<std::string, std::string> FactTexts(const HostFacts& facts) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, value] : NameFacts(facts)) {
+    texts[FactKeyText(key)] = SettingText(value);
+  }
+  return texts;
 }
 
 std::vector<std::string> StepTexts(const HostPlan& plan) {

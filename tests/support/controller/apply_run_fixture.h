@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "config/values/version.h"
 #include "config/words/message.h"
@@ -20,6 +22,7 @@
 #include "tests/support/controller/task_link.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 
@@ -82,6 +85,7 @@ class ApplyRunTest : public testing::Test {
     parts.scheduler = &scheduler_;
     parts.pool = &pool_;
     parts.log = &log_;
+    parts.audit = audit_.log();
     ApplyRun::Callbacks callbacks;
     callbacks.save = [this](const ApplyReport& report) {
       absl::MutexLock lock(&mutex_);
@@ -130,13 +134,35 @@ class ApplyRunTest : public testing::Test {
   }
 
   void AnswerWith(const std::string& name, const ApplyResult& applied) {
+    TaskResult result;
+    *result.mutable_apply() = applied;
+    AnswerTask(name, std::move(result));
+  }
+
+  void AnswerError(const std::string& name, absl::StatusCode code,
+                   const std::string& message) {
+    TaskResult result;
+    result.mutable_error()->set_code(static_cast<int>(code));
+    result.mutable_error()->set_message(message);
+    AnswerTask(name, std::move(result));
+  }
+
+  void AnswerTask(const std::string& name, TaskResult result) {
     const Host& host = attached_[name];
     ASSERT_FALSE(host.link->tasks().empty()) << name << " was not asked";
-    TaskResult result;
     result.set_task_id(host.link->tasks().back().task_id());
-    *result.mutable_apply() = applied;
     EXPECT_TRUE(hosts_.OnResult(host.session, std::move(result)).ok());
     pool_.Drain();
+  }
+
+  // The host has done this step of its newest task.
+  void TellStep(const std::string& name, uint32_t step) {
+    const Host& host = attached_[name];
+    TaskProgress progress;
+    progress.set_task_id(host.link->tasks().back().task_id());
+    progress.mutable_step()->set_step(step);
+    progress.mutable_step()->set_state(StepOutcome::DONE);
+    ASSERT_TRUE(hosts_.OnProgress(host.session, std::move(progress)).ok());
   }
 
   ApplyResult ResultOf(ApplyResult::Outcome outcome,
@@ -145,13 +171,27 @@ class ApplyRunTest : public testing::Test {
     result.set_apply_id(apply_id_);
     result.set_outcome(outcome);
     result.set_error(error);
-    result.add_facts_after()->set_name("a fact");
+    result.add_facts_after()->mutable_key()->set_conf_key("mtu");
     return result;
+  }
+
+  // The host reports this result of an earlier apply. True if it is news.
+  bool Tell(const std::string& name, const ApplyResult& result) {
+    PastApplies past;
+    *past.add_results() = result;
+    return run_->OnPastApplies(name, past);
   }
 
   void Lose(const std::string& name) {
     hosts_.Detach(attached_[name].session, ToFindingValue(kBroke));
     pool_.Drain();
+  }
+
+  // No host is attached and no run has ended, as at the beginning.
+  void Restart() {
+    for (const auto& [name, host] : attached_) Lose(name);
+    absl::MutexLock lock(&mutex_);
+    end_.reset();
   }
 
   void Pass(absl::Duration time) {
@@ -171,12 +211,12 @@ class ApplyRunTest : public testing::Test {
     return end_.has_value() && end_->ok() ? Rendered(**end_) : ApplyReport();
   }
 
-  std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {
-    std::vector<ApplyResult::Outcome> outcomes;
-    for (const ApplyResult& host : report.hosts()) {
-      outcomes.push_back(host.outcome());
-    }
-    return outcomes;
+  // "APPLIED LOST", by host.
+  static std::string Outcomes(const ApplyReport& report) {
+    return absl::StrJoin(
+        report.hosts(), " ", [](std::string* text, const ApplyResult& host) {
+          absl::StrAppend(text, ApplyResult::Outcome_Name(host.outcome()));
+        });
   }
 
   std::vector<ApplyReport> saved() {
@@ -186,6 +226,7 @@ class ApplyRunTest : public testing::Test {
 
   ManualScheduler scheduler_;
   CapturedLog log_;
+  TestAudit audit_;
   AttachedHosts hosts_{&scheduler_, &log_};
   std::map<std::string, Host> attached_;
   std::string apply_id_;

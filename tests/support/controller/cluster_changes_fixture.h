@@ -31,6 +31,8 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 
@@ -60,6 +62,7 @@ class ClusterChangesTest : public testing::Test {
     parts.scheduler = &scheduler_;
     parts.pool = &pool_;
     parts.log = &log_;
+    parts.audit = audit_.log();
     changes_ = std::make_unique<ClusterChanges>(parts);
     changes_->Recover();
   }
@@ -98,7 +101,7 @@ class ClusterChangesTest : public testing::Test {
 
   static ChangeRequest By(const std::string& actor) {
     ChangeRequest request;
-    request.actor = actor;
+    request.caller.set_who(actor);
     request.from = "operator, ipv4:10.0.0.9:5123";
     return request;
   }
@@ -132,6 +135,26 @@ class ClusterChangesTest : public testing::Test {
     return Start(request);
   }
 
+  // The id of the run, which must begin. `options`: as text.
+  std::string Begin(const ClusterPlan& plan, const char* options = "") {
+    ChangeRequest request = By("alice");
+    MergeText(options, &request.options);
+    const auto run = Apply(plan, request);
+    EXPECT_TRUE(run.ok()) << run.status();
+    return run.ok() ? (*run)->run_id() : "";
+  }
+
+  void Pass(absl::Duration time) {
+    scheduler_.Advance(time);
+    pool_.Drain();
+  }
+
+  // The host's stream has ended for so long that it is lost.
+  void LoseForGood(const std::string& name) {
+    hosts_.Detach(sessions_[name], ToFindingValue("the connection broke"));
+    Pass(absl::Seconds(30));
+  }
+
   void Answer(const std::string& name, ApplyResult::Outcome outcome,
               bool no_journal = false) {
     ASSERT_FALSE(links_[name]->tasks().empty()) << name << " was not asked";
@@ -145,13 +168,17 @@ class ClusterChangesTest : public testing::Test {
     AnswerWith(name, std::move(result));
   }
 
-  void Tell(const std::string& name, const std::string& apply_id,
-            ApplyResult::Outcome outcome) {
+  void Report(const std::string& name, const std::string& apply_id,
+              ApplyResult::Outcome outcome) {
     PastApplies past;
     past.add_results()->set_apply_id(apply_id);
     past.mutable_results(0)->set_host(name);
     past.mutable_results(0)->set_outcome(outcome);
     changes_->OnPastApplies(name, past);
+  }
+  void Tell(const std::string& name, const std::string& apply_id,
+            ApplyResult::Outcome outcome) {
+    Report(name, apply_id, outcome);
     pool_.Drain();
   }
 
@@ -189,6 +216,7 @@ class ClusterChangesTest : public testing::Test {
   bool knows_confirm_ = true;  // For hosts that attach from now on.
   ManualScheduler scheduler_;
   CapturedLog log_;
+  TestAudit audit_;
   std::string path_;
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;

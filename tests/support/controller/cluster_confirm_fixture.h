@@ -46,12 +46,10 @@ class ClusterConfirmTest : public ClusterChangesTest {
     for (int i = 0; i < hosts; ++i) Attach(Name(i));
     // Keeps the plan like the controller that made it, for the next one.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
-    ChangeRequest request = By("alice");
-    request.confirm_within = absl::Milliseconds(kWithinMs);
-    request.auto_confirm = automatic;
-    const auto run = Apply(MakePlan(hosts), request);
-    ASSERT_TRUE(run.ok()) << run.status();
-    id_ = (*run)->run_id();
+    id_ = Begin(MakePlan(hosts),
+                automatic ? "confirm_within_ms: 300000 auto_confirm: true"
+                          : "confirm_within_ms: 300000");
+    ASSERT_NE(id_, "");
   }
 
   static std::string Name(int host) { return absl::StrCat("server", host); }
@@ -81,14 +79,14 @@ class ClusterConfirmTest : public ClusterChangesTest {
         somaxconn);
     AnswerWith(Name(host), std::move(result));
   }
+  // Those of the first `hosts` hosts.
+  void AnswerAllFacts(int hosts) {
+    for (int host = 0; host < hosts; ++host) AnswerFacts(host);
+  }
   bool IsAskedToKeep(int host) {
     const Task task = NewestTask(host);
     return task.has_confirm() && task.confirm().apply_id() == id_ &&
            task.confirm().extend_by_ms() == 0;
-  }
-  void Pass(absl::Duration time) {
-    scheduler_.Advance(time);
-    pool_.Drain();
   }
   void Lose(int host) {
     hosts_.Detach(sessions_[Name(host)], ToFindingValue("it was cut off"));
@@ -130,8 +128,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     past.add_results()->set_apply_id(id_);
     past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
     past.mutable_results(0)->set_host(Name(host));
-    past.set_waits_for_confirmation(id_);
-    past.set_reverts_in_ms(reverts_in_ms);
+    past.mutable_results(0)->set_reverts_in_ms(reverts_in_ms);
     changes_->OnPastApplies(Name(host), past);
     pool_.Drain();
   }

@@ -42,7 +42,7 @@ HistoryRecord TestApply(const std::string& id) {
   report.set_apply_id(id);
   report.set_actor("bob");
   report.set_outcome(ApplyReport::RUNNING);
-  return RecordOfApply(std::move(report), "");
+  return RecordOfApply(std::move(report));
 }
 
 std::unique_ptr<HistoryStore> OpenStore(const std::string& folder,

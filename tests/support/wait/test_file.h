@@ -1,7 +1,8 @@
-// Texts of files, for tests.
+// Texts of files and of programs, for tests.
 #ifndef TESTS_SUPPORT_WAIT_TEST_FILE_H_
 #define TESTS_SUPPORT_WAIT_TEST_FILE_H_
 
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -31,6 +32,18 @@ inline std::string GoldenText(const std::string& path) {
     if (line.empty() || line[0] != '#') text += line + "\n";
   }
   return text;
+}
+
+// The output of a shell's command, which succeeds.
+inline std::string OutputOf(const std::string& command) {
+  std::string said;
+  FILE* const pipe = popen(command.c_str(), "r");
+  char buffer[4096];
+  while (const size_t got = fread(buffer, 1, sizeof(buffer), pipe)) {
+    said.append(buffer, got);
+  }
+  EXPECT_EQ(pclose(pipe), 0) << command;
+  return said;
 }
 
 }  // namespace clusterd
