@@ -164,7 +164,7 @@ TEST(ChangeRecordTest, HostThatHasNoJournalOfItIsNotPending) {
   EXPECT_EQ(record.host(0).outcome(), ApplyResult::LOST);
 }
 
-// What a host may report of one apply in the course of time: each report is
+// The reports of one apply that a host may send as time passes: each report is
 // the newest at its time.
 std::vector<std::vector<PastApplies>> Histories(bool rollback) {
   const auto back = [](bool not_confirmed, bool residues) {

@@ -372,7 +372,7 @@ TEST(ReportHtmlTest, ItsPolicyAllowsItsOwnScriptAndNothingElse) {
   EXPECT_THAT(page.Values("//@style"), IsEmpty());
 }
 
-// What the JSON of a report has.
+// The report without those fields that its JSON leaves out.
 std::string InJson(Report report) {
   for (RuleResult& rule : *report.mutable_rules()) {
     for (Finding& finding : *rule.mutable_findings()) {

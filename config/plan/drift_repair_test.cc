@@ -327,7 +327,7 @@ HostPlan Planned(const HostFacts& facts, const ClusterSpec& spec = GoodSpec()) {
   return MakePlan(spec, {&facts}).hosts(0);
 }
 
-// What the step set has drifted since.
+// The value that the step set has drifted since.
 void AddDrift(const PlanStep& step, DriftFact::Drifts* drifts) {
   AppliedDrift* drift = drifts->add_drifts();
   drift->set_apply_id("aa");

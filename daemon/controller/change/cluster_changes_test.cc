@@ -320,6 +320,23 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   EXPECT_TRUE(links_["server1"]->tasks().empty());
 }
 
+// The end of the run could not be saved, so its hosts stand as running.
+TEST_F(ClusterChangesTest, RollbackCountsAHostWithoutAnEndAsLost) {
+  Attach("server0");
+  ASSERT_TRUE(history_
+                  ->Add(FromText<HistoryRecord>(R"(
+      entry { id: "1111222233334444" kind: HISTORY_APPLY outcome: "stopped" }
+      apply {
+        run_id: "1111222233334444" apply_id: "1111222233334444"
+        outcome: STOPPED actor: "alice"
+        hosts { host: "server0" outcome: RUNNING state: HOST_RUNNING }
+      })"))
+                  .ok());
+  const auto rollback = RollBack("1111222233334444");
+  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  EXPECT_TRUE(Kept((*rollback)->run_id()).hosts(0).was_lost());
+}
+
 TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
   ClusterPlan plan = MakePlan(3);
