@@ -369,9 +369,10 @@ PastApplies ApplyTasks::Past() const {
     if (absl::c_none_of(journaled_, says_it)) sent.push_back(&result);
   }
   // A full disk keeps the journal of an apply that is rolled back already.
-  const auto last =
-      std::find_if(sent.rbegin(), sent.rend(), [this](const ApplyResult* each) {
-        return waits_.has_value() && each->apply_id() == waits_->apply_id &&
+  const std::string waits = waits_.has_value() ? waits_->apply_id : "";
+  const auto last = std::find_if(
+      sent.rbegin(), sent.rend(), [&waits](const ApplyResult* each) {
+        return each->apply_id() == waits &&
                each->outcome() != ApplyResult::REFUSED;
       });
   const ApplyResult* const waiting =
