@@ -184,6 +184,7 @@ for ((round = 1; round <= rounds; ++round)); do
   : >"$events"
   # Runs in the background, so that the shell handles a signal while it runs.
   bazel test "${flags[@]}" --nocache_test_results --runs_per_test=1 "${often[@]}" --test_output=summary \
+    --local_test_jobs="$((2 * $(nproc)))" \
     --build_event_text_file="$events" "$@" -- "${targets[@]}" >"$work/log" 2>&1 &
   bazel=$!
   wait "$bazel"

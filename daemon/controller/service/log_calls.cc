@@ -196,12 +196,15 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
       const bool failed =
           event.host().has_error_words() || event.host().logs().has_missing();
       failed_ += failed ? 1 : 0;
-      asked_.erase(found);
     }
-    if (const auto stream = stream_.lock()) {
-      stream->Add(std::move(event));
-      stream->NoteProgress();
+    const auto stream = stream_.lock();
+    if (stream != nullptr) stream->Add(std::move(event));
+    {
+      // Only now: without a host that is asked, Advance ends the stream.
+      absl::MutexLock lock(&mutex_);
+      asked_.erase(index);
     }
+    if (stream != nullptr) stream->NoteProgress();
     Advance();
   }
 
