@@ -9,7 +9,9 @@
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
 #include "config/words/message.h"
+#include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"
+#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
@@ -24,6 +26,17 @@ ClusterSpec PatientSpec(int servers) {
   spec.mutable_deadlines()->set_run_ms(7'200'000);
   return spec;
 }
+
+// gRPC frees the memory of connections on threads of its own. In a program that
+// ends meanwhile, the sanitizer reports it as leaked.
+class GrpcIsDone final : public testing::Environment {
+ public:
+  void TearDown() override {
+    EXPECT_TRUE(WaitUntil([] { return grpc_is_initialized() == 0; }));
+  }
+};
+[[maybe_unused]] const testing::Environment* const kGrpcIsDone =
+    testing::AddGlobalTestEnvironment(new GrpcIsDone);
 
 }  // namespace
 
