@@ -372,7 +372,7 @@ PastApplies ApplyTasks::Past() const {
   const std::string waits = waits_.has_value() ? waits_->apply_id : "";
   const auto last = std::find_if(
       sent.rbegin(), sent.rend(), [&waits](const ApplyResult* each) {
-        return each->apply_id() == waits &&
+        return !waits.empty() && each->apply_id() == waits &&
                each->outcome() != ApplyResult::REFUSED;
       });
   const ApplyResult* const waiting =

@@ -193,16 +193,16 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
       const auto found = asked_.find(index);
       if (found == asked_.end()) return;
       *event.mutable_host() = std::move(found->second.answer);
-      const bool failed =
-          event.host().has_error_words() || event.host().logs().has_missing();
-      failed_ += failed ? 1 : 0;
     }
+    const bool failed =
+        event.host().has_error_words() || event.host().logs().has_missing();
     const auto stream = stream_.lock();
     if (stream != nullptr) stream->Add(std::move(event));
     {
       // Only now: without a host that is asked, Advance ends the stream.
       absl::MutexLock lock(&mutex_);
       asked_.erase(index);
+      failed_ += failed ? 1 : 0;
     }
     if (stream != nullptr) stream->NoteProgress();
     Advance();
